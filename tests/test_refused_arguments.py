@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -246,3 +248,75 @@ def test_what_was_not_given_is_not_refused() -> None:
 def test_what_is_no_number_in_range_is_refused(value: object, whole: bool, message: str) -> None:
     with pytest.raises(sm.InputError, match=re.escape(message)):
         require_number("jobs", value, 1, 8, whole=whole)
+
+
+SPEC = sm.load("three_level", "tiny/mm8")
+NETWORK = ("three_level", "tiny")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sm.solve(SPEC, gap=None), "gap is None; it must be a number"),
+        (lambda: sm.solve(SPEC, seed=None), "seed is None; it must be a whole number"),
+        (lambda: sm.tile(OPERATOR, seed=None), "seed is None; it must be a whole number"),
+        (lambda: sm.solve(SPEC, factors=None), "factors is None; it must be a word"),
+        (lambda: sm.solve(SPEC, engine=None), "engine is None; it must be a word"),
+        (lambda: sm.solve(SPEC, verify="no"), "verify is 'no'; it must be True or False"),
+        (lambda: sm.solve(SPEC, time_limit=10**400), "time_limit is out of range"),
+        (lambda: sm.solve(SPEC, certificate=3), "certificate is 3; it must be a path"),
+        (lambda: sm.solve(SPEC, model_hook=3), "model_hook is 3; it must be a function"),
+        (lambda: sm.solve(SPEC, on_progress=3), "on_progress is 3; it must be a function"),
+        (lambda: sm.solve(SPEC, clock=3), "clock is 3; it must be a Clock"),
+        (lambda: sm.solve(SPEC, relax=3), "relax is 3; it must be a list of words"),
+        (
+            lambda: sm.solve(SPEC, {"energy": 1}),
+            "the objective is {'energy': 1}; it must be a word or a list of words",
+        ),
+        (lambda: sm.pareto(SPEC, "energy"), "metrics is 'energy'; it must be a list of words"),
+        (lambda: sm.bound_mappings(None), "a specification is needed, not NoneType"),
+        (lambda: sm.fuse_mappings(None), "a specification is needed, not NoneType"),
+        (lambda: sm.energies(None), "a specification is needed, not NoneType"),
+        (lambda: sm.compare(None, {}), "a specification is needed, not NoneType"),
+        (lambda: sm.fuse(SPEC, options=3), "options is 3; it must be FusionOptions"),
+        (lambda: sm.bound(SPEC, bandwidth="x"), "bandwidth is 'x'; it must be a number"),
+        (lambda: sm.bound(SPEC, tiles={"M": 0.5}), "tiles of 'M' is 0.5; it must be a whole"),
+        (lambda: sm.load("three_level", variables=3), "variables is 3; it must be a mapping from"),
+        (
+            lambda: sm.load("three_level", include_dirs="x"),
+            "include_dirs is 'x'; it must be a list",
+        ),
+        (lambda: sm.import_fused(None), "path is None; it must be a path"),
+        (lambda: sm.solve_network(*NETWORK, store=3), "store is 3; it must be a path or a Store"),
+        (lambda: sm.solve_network(*NETWORK, factors=None), "factors is None; it must be a word"),
+        (lambda: sm.solve_network(*NETWORK, clock=Clock()), "it must be a StudyClock"),
+        (lambda: sm.solve_network(*NETWORK, reading=3), "reading is 3; it must be a Reading"),
+        (lambda: SPEC.with_attributes(None), "values is None; it must be a mapping from names"),
+        (lambda: SPEC.with_attributes({3: 4}), "values is {3: 4}; it must be a mapping from names"),
+        (lambda: sm.solve(SPEC).plot(None), "there is no chart 'None' of this result"),
+        (lambda: sm.solve(SPEC).plot().save(3), "path is 3; it must be a path"),
+        (lambda: sm.solve(SPEC).to_html(3), "path is 3; it must be a path"),
+    ],
+)
+def test_arguments_of_other_kinds_are_refused(call: Any, message: str) -> None:
+    with pytest.raises(sm.InputError, match=re.escape(message)):
+        call()
+
+
+def test_closed_files_are_refused(levels: Path) -> None:
+    with levels.open(encoding="utf-8") as file:
+        pass
+    with pytest.raises(sm.InputError, match=r"cannot be read \(the file is closed\)"):
+        sm.load(file)
+
+
+def test_numbers_and_flags_of_numpy_are_taken() -> None:
+    spec, whole, real = SPEC, np.int64(1), np.float32(60)
+    expected = sm.solve(spec, seed=1).to_dict()
+    found = sm.solve(spec, time_limit=real, seed=whole, workers=whole, verify=np.bool_(False))
+    assert found.to_dict()["objective"] == expected["objective"]
+    assert json.dumps(found.to_dict()["certificate"]["seed"]) == "1"
+    assert len(list(sm.enumerate(spec, np.uint8(2), time_limit=np.int64(60)))) == 2
+    network = sm.solve_network(*NETWORK, jobs=whole, seed=whole, gap=np.float64(1e-6))
+    assert network.to_dict()["totals"]["proven"]
+    assert type(require_number("gap", np.float32(0.5), 0)) is float

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as Table
 from typing import Any
 
-from solver_mapper.api.arguments import check_search, require_spec
+from solver_mapper.api.arguments import checked, refuse_two_clocks
 from solver_mapper.bounds import Curve, TilePoint
 from solver_mapper.bounds.for_specification import bound_spec, list_spec
 from solver_mapper.bounds.fusion import EinsumMapping, FusionOptions
@@ -22,6 +22,7 @@ from solver_mapper.deadline import running
 from solver_mapper.errors import ArgumentError, InputError
 
 
+@checked
 def bound(
     spec: Spec | TreeSpec,
     *,
@@ -52,8 +53,7 @@ def bound(
     Raises: InputError for a missing problem or names that it does not have; InfeasibleError for a
     dataflow without mappings; LimitReached.
     """
-    require_spec(spec)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     options = BoundOptions(word_bits, stationary, order, tiles, constrained, regular_shifts, bypass)
     with running(clock or Clock(time_limit)):
         if isinstance(spec, TreeSpec):
@@ -65,6 +65,7 @@ def bound(
     return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth, machine))
 
 
+@checked
 def bound_mappings(
     spec: Spec | TreeSpec,
     *,
@@ -102,6 +103,7 @@ def _refuse_einsum(spec: Spec, einsum: str | None) -> None:
         )
 
 
+@checked
 def fuse(
     spec: Spec | TreeSpec,
     template: Template = "ffmr",
@@ -123,13 +125,13 @@ def fuse(
     Raises: InputError for a missing workload and for options that the template does not know;
     InfeasibleError if no mapping is left; LimitReached.
     """
-    require_spec(spec)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     with running(clock or Clock(time_limit)):
         curve = fuse_spec(_with_einsums(spec), template, options or FusionOptions())
     return curve.timed(roofline_of(curve.macs, macs_per_cycle, bandwidth))
 
 
+@checked
 def fuse_mappings(
     spec: Spec | TreeSpec, options: FusionOptions | None = None, *, pareto: bool = False
 ) -> Iterator[EinsumMapping]:

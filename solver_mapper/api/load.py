@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from solver_mapper.api.arguments import checked
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
@@ -21,6 +22,7 @@ from solver_mapper.io.yaml.warnings import WarningFilter, warning_filter
 from solver_mapper.tiling.read import is_operator
 
 
+@checked
 def load(
     *sources: Source,
     variables: Table[str, Any] | None = None,

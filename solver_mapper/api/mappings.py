@@ -11,9 +11,9 @@ from solver_mapper.api.arguments import (
     NOT_FOR_TREES,
     ConstraintSets,
     are_given,
-    check_search,
+    checked,
     level_mapping,
-    require_spec,
+    refuse_two_clocks,
     tree_mapping,
     under,
 )
@@ -52,6 +52,7 @@ from solver_mapper.io.convert import Conversion, to_looptree, to_timeloop
 def evaluate(spec: Spec, mapping: Mapping | None = None) -> Statistics: ...
 @overload
 def evaluate(spec: TreeSpec, mapping: TreeMapping | None = None) -> TreeStatistics: ...
+@checked
 def evaluate(
     spec: Spec | TreeSpec, mapping: Mapping | TreeMapping | None = None
 ) -> Statistics | TreeStatistics:
@@ -61,7 +62,6 @@ def evaluate(
     Raises: InputError if a part is missing or the mapping has no figures: its loops do not make up
     the problem, it names what does not exist, or a tensor is stored nowhere.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         tree = looptree_evaluate.evaluate(
             spec.need_architecture(), spec.need_workload(), tree_mapping(spec, mapping)
@@ -73,6 +73,7 @@ def evaluate(
     return replace(statistics, verdict=validate(spec, mapping))
 
 
+@checked
 def validate(
     spec: Spec | TreeSpec,
     mapping: Mapping | TreeMapping | None = None,
@@ -85,7 +86,6 @@ def validate(
     further constraints (see `solver_mapper.constraints`).
     Raises: InputError if a part is missing.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         refuse_given({"constraints": are_given(constraints)}, NOT_FOR_TREES, spec.location)
         return Verdict(
@@ -97,6 +97,7 @@ def validate(
     return Verdict(all_violations(spec, level_mapping(spec, mapping)))
 
 
+@checked
 def suggest(
     spec: Spec | TreeSpec,
     mapping: Mapping | None = None,
@@ -116,7 +117,6 @@ def suggest(
     outside. A legal mapping is its own suggestion.
     Raises: InputError if a part is missing.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError(
             "suggestions for LoopTree mappings are not supported: no distance between trees is"
@@ -125,12 +125,13 @@ def suggest(
             "'validate' lists what is wrong with the tree, 'solve' finds the best legal one",
         )
     refuse_imperfect(factors, spec.location)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     spec, clock = under(spec, constraints), clock or Clock(time_limit)
     with running(clock):
         return suggest_for(spec, level_mapping(spec, mapping), hold_bypass, clock)
 
 
+@checked
 def compare(
     spec: Spec | TreeSpec,
     mappings: Table[str, Mapping],
@@ -151,7 +152,7 @@ def compare(
     """
     if isinstance(spec, TreeSpec):
         raise InputError("comparing LoopTree mappings is not supported", spec.location)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     refuse_given({"time_limit": time_limit is not None and not optimum}, "needs 'optimum'")
     goals = parse_objective(objective).goals
     if len(goals) > 1:
@@ -183,6 +184,7 @@ def _optimum(
     return ComparedMapping("optimum", evaluate(spec, solution.mapping), solution.status)
 
 
+@checked
 def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     """The same architecture, problem and mapping in the other notation: `to` "timeloop" or
     "looptree".
@@ -190,7 +192,6 @@ def convert(spec: Spec | TreeSpec, to: str) -> Conversion:
     Raises: InputError for anything else, for input that is in that notation already, and for what
     it cannot express.
     """
-    require_spec(spec)
     if to not in ("timeloop", "looptree"):
         raise ArgumentError(
             "to",

@@ -8,8 +8,8 @@ from solver_mapper.api.arguments import (
     NOT_FOR_TREES,
     ConstraintSets,
     are_given,
-    check_search,
-    require_spec,
+    checked,
+    refuse_two_clocks,
     under,
 )
 from solver_mapper.bounds.fusion.orojenesis_v2.design_space import fusion_space
@@ -46,6 +46,7 @@ def space(
     time_limit: float | None = None,
     clock: Clock | None = None,
 ) -> FusionSpaceSize: ...
+@checked
 def space(
     spec: Spec | TreeSpec,
     *,
@@ -63,7 +64,6 @@ def space(
     seconds; `clock`, to stop from outside.
     Raises: InputError if architecture or problem, or the workload, are missing; LimitReached.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {"constraints": are_given(constraints), "factors='imperfect'": is_imperfect(factors)},
@@ -71,7 +71,7 @@ def space(
             spec.location,
         )
     refuse_imperfect(factors, spec.location)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     with running(clock or Clock(time_limit)):
         if isinstance(spec, TreeSpec):
             return fusion_space(spec.need_workload())
@@ -98,6 +98,7 @@ def explain(
     factors: str = PERFECT,
     every: bool = False,
 ) -> TreeReason: ...
+@checked
 def explain(
     spec: Spec | TreeSpec,
     time_limit: float | None = None,
@@ -123,9 +124,8 @@ def explain(
     Raises: InputError if architecture or problem are missing; LimitReached if the time does not
     suffice for a conflict.
     """
-    require_spec(spec)
     imperfect = is_imperfect(factors)
-    check_search(clock, time_limit)
+    refuse_two_clocks(clock, time_limit)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from solver_mapper.core.arguments import require_number
+from solver_mapper.api.arguments import checked
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
@@ -22,6 +22,7 @@ from solver_mapper.io.templates import TemplateOptions
 from solver_mapper.io.yaml.documents import Reader
 
 
+@checked
 def import_model(path: str | Path, dims: Table[str, int] | None = None) -> ImportedModel:
     """The layers of an ONNX model, and what is left out; needs the package `onnx`.
 
@@ -31,6 +32,7 @@ def import_model(path: str | Path, dims: Table[str, int] | None = None) -> Impor
     return read_onnx(path, dims)
 
 
+@checked
 def import_fused(path: str | Path, dims: Table[str, int] | None = None) -> FusedModel:
     """An ONNX model as a LoopTree workload of Einsums that share tensors, for `fuse` and `solve`;
     needs the package `onnx`.
@@ -42,6 +44,7 @@ def import_fused(path: str | Path, dims: Table[str, int] | None = None) -> Fused
     return read_fused(path, dims)
 
 
+@checked
 def energies(spec: Spec | TreeSpec, tech_node: float = 45) -> EstimatedTable:
     """Energies of the components of an architecture, as an energy reference table that stands
     beside it; needs the package `hwcomponents`.
@@ -56,10 +59,10 @@ def energies(spec: Spec | TreeSpec, tech_node: float = 45) -> EstimatedTable:
             spec.location,
             "fill_components(FILE, ...) writes the figures of component models into the files",
         )
-    require_number("tech_node", tech_node, 1)
     return estimated(spec.need_architecture(), tech_node)
 
 
+@checked
 def fill_components(
     *files: str | Path,
     variables: Table[str, Any] | None = None,

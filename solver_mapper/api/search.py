@@ -12,11 +12,11 @@ from solver_mapper.api.arguments import (
     NOT_FOR_TREES,
     ConstraintSets,
     are_given,
-    check_search,
-    require_spec,
+    checked,
+    refuse_two_clocks,
     under,
 )
-from solver_mapper.core.arguments import refuse_given, require_number
+from solver_mapper.core.arguments import refuse_given
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.factors import PERFECT, is_imperfect
 from solver_mapper.core.mapping import Mapping
@@ -101,6 +101,7 @@ def solve(
     engine: Engine = "cpsat",
     factors: str = PERFECT,
 ) -> TreeSolution: ...
+@checked
 def solve(
     spec: Spec | TreeSpec,
     objective: str | Sequence[str] = "edp",
@@ -151,8 +152,7 @@ def solve(
     Raises: InputError if architecture or problem are missing or the objective is unknown;
     ExactnessError if the solver and the exact cost model, or two proofs, disagree, which is a bug.
     """
-    require_spec(spec)
-    check_search(clock, time_limit, workers, gap, seed)
+    refuse_two_clocks(clock, time_limit)
     _refuse_options(
         spec,
         {
@@ -252,13 +252,13 @@ def _refuse_options(spec: Spec | TreeSpec, given: Table[str, bool]) -> None:
         refuse(_FOR_PERFECT_FACTORS, "is not supported with imperfect factors")
 
 
+@checked
 def check_certificate(spec: Spec | TreeSpec, path: str | Path) -> Check:
     """Whether the certificate in a file, written by `solve(certificate=...)`, proves what it says
     about `spec`. Neither the solver nor the search is asked.
 
     Raises: InputError if the file is no certificate, or `spec` is LoopTree input.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("answers to LoopTree input have no certificates", spec.location)
     return check_certificate_file(spec, Path(path))
@@ -294,6 +294,7 @@ def pareto(
     relax: Collection[str] = (),
     factors: str = PERFECT,
 ) -> TreeFront: ...
+@checked
 def pareto(
     spec: Spec | TreeSpec,
     metrics: Sequence[str] = ("energy", "delay"),
@@ -319,9 +320,8 @@ def pareto(
     Raises: InputError if architecture or problem are missing or the metrics make no sense;
     ExactnessError as `solve`.
     """
-    require_spec(spec)
     imperfect = is_imperfect(factors)
-    check_search(clock, time_limit, workers, gap, seed)
+    refuse_two_clocks(clock, time_limit)
     if isinstance(spec, TreeSpec):
         refuse_given(
             {
@@ -363,6 +363,7 @@ def pareto(
     return (find_imperfect_front if imperfect else find_front)(session, metrics, gap)
 
 
+@checked
 def enumerate(
     spec: Spec | TreeSpec,
     limit: int | None = None,
@@ -386,11 +387,9 @@ def enumerate(
     problem has so many tiles that the solver has to look for it.
     Raises: InputError if a part is missing or `limit` is negative; LimitReached.
     """
-    require_spec(spec)
     if isinstance(spec, TreeSpec):
         raise InputError("listing LoopTree mappings is not supported", spec.location)
-    check_search(clock, time_limit)
-    require_number("limit", limit, 0, whole=True)
+    refuse_two_clocks(clock, time_limit)
     session = open_session(
         under(spec, constraints), time_limit=time_limit, clock=clock, keep_mapping=False
     )

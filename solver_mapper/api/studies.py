@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from solver_mapper.api.arguments import check_search
-from solver_mapper.core.arguments import require_number
+from solver_mapper.api.arguments import checked, refuse_two_clocks
+from solver_mapper.core.arguments import require_kind
 from solver_mapper.core.factors import PERFECT
 from solver_mapper.core.objective import GAP, parse_objective
 from solver_mapper.errors import ArgumentError, SourceLocation
@@ -25,6 +25,7 @@ from solver_mapper.study.sweep_result import SweepResult
 from solver_mapper.study.sweep_study import sweep as run_sweep
 
 
+@checked
 def solve_network(
     architecture: ArchitectureLike,
     network: NetworkLike,
@@ -61,7 +62,7 @@ def solve_network(
     templates and which warnings count.
     Raises: InputError for input that cannot be used, before any layer is solved.
     """
-    check_search(clock, time_limit, workers, gap, seed)
+    clock = _study_clock(clock, time_limit)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     names = (NETWORK_EDP,) if objective == NETWORK_EDP else parse_objective(objective).names
     search = SearchOptions(names, gap, workers or 1, seed, verify, tie_break, factors)
@@ -72,12 +73,13 @@ def solve_network(
         search,
         options,
         store,
-        clock=clock or StudyClock(time_limit),
+        clock=clock,
         on_progress=on_progress,
         reading=reading,
     )
 
 
+@checked
 def sweep(
     source: SweepLike,
     *,
@@ -106,7 +108,7 @@ def sweep(
     which no point can be read; where some points can, the others have an `error`, and the result's
     `unreadable` is an InputError with all reasons.
     """
-    check_search(clock, time_limit, workers, gap, seed)
+    clock = _study_clock(clock, time_limit)
     options = _study_options(jobs, memory, layer_time_limit, scheduler)
     search = SearchOptions(("edp",), gap, workers or 1, seed, verify, tie_break, factors)
     search.check(search.objective)
@@ -115,19 +117,25 @@ def sweep(
         search,
         options,
         store,
-        clock=clock or StudyClock(time_limit),
+        clock=clock,
         on_progress=on_progress,
         reading=reading,
     )
+
+
+def _study_clock(clock: StudyClock | None, time_limit: float | None) -> StudyClock:
+    """Raises: InputError for another clock, and for a time limit beside one."""
+    refuse_two_clocks(clock, time_limit)
+    if clock is None:
+        return StudyClock(time_limit)
+    require_kind("clock", clock, StudyClock, "a StudyClock")
+    return clock
 
 
 def _study_options(
     jobs: int | None, memory: int | None, layer_time_limit: float | None, scheduler: str | None
 ) -> StudyOptions:
     """Raises: InputError for options that make no sense."""
-    require_number("jobs", jobs, 1, whole=True)
-    require_number("memory", memory, 1, whole=True)
-    require_number("layer_time_limit", layer_time_limit, 0)
     if memory is not None and jobs is None:
         raise ArgumentError(
             "memory",

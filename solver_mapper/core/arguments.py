@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
+import os
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TypeVar
+from numbers import Integral, Real
+from typing import Any, TypeVar
 
 from solver_mapper.errors import NOWHERE, ArgumentError, InputError, SourceLocation
 
@@ -48,19 +51,54 @@ def require_part(part: P | None, name: str, location: SourceLocation, hint: str)
 
 
 def require_number(
-    name: str, value: object, least: float, most: float = math.inf, *, whole: bool = False
-) -> None:
-    """Refuse what is no number from `least` to `most`; None is a number that was not given.
+    name: str,
+    value: object,
+    least: float,
+    most: float = math.inf,
+    *,
+    whole: bool = False,
+    needed: bool = False,
+) -> Any:
+    """A number from `least` to `most`, which may be NumPy's, as Python's own; None is a number that
+    was not given.
 
-    Raises: InputError.
+    Raises: InputError for anything else, and for None if a number is `needed`.
     """
-    if value is None:
-        return
-    wanted = int if whole else (int, float, Fraction)
-    if isinstance(value, bool) or not isinstance(value, wanted):
+    if value is None and not needed:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Integral if whole else Real):
         kind = "a whole number" if whole else "a number"
         raise ArgumentError(name, f"{name} is {value!r:.60}; it must be {kind}")
-    if not value >= least:
-        raise ArgumentError(name, f"{name} is {value}; it must be at least {least:g}")
-    if not value <= most:
-        raise ArgumentError(name, f"{name} is {value}; it must be at most {most:,}")
+    try:
+        floating = float(value)
+    except OverflowError:
+        raise ArgumentError(name, f"{name} is out of range") from None
+    number = (
+        operator.index(value)
+        if isinstance(value, Integral)
+        else (value if isinstance(value, Fraction) else floating)
+    )
+    if not number >= least:
+        raise ArgumentError(name, f"{name} is {number}; it must be at least {least:g}")
+    if not number <= most:
+        raise ArgumentError(name, f"{name} is {number}; it must be at most {most:,}")
+    return number
+
+
+def require_kind(name: str, value: object, kind: type | tuple[type, ...], what: str) -> Any:
+    """`value`. Raises: InputError unless it is a `kind`, which is called `what`."""
+    if not isinstance(value, kind):
+        raise ArgumentError(name, f"{name} is {value!r:.60}; it must be {what}")
+    return value
+
+
+def require_names(name: str, value: object) -> Any:
+    """`value`. Raises: InputError unless it is a mapping from names."""
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise ArgumentError(name, f"{name} is {value!r:.60}; it must be a mapping from names")
+    return value
+
+
+def require_path(name: str, value: object) -> Any:
+    """`value`. Raises: InputError unless it is a path."""
+    return require_kind(name, value, (str, os.PathLike), "a path")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
@@ -208,7 +208,8 @@ def parse_objective(text: str | Iterable[str]) -> Objective:
     Raises: InputError for anything else.
     """
     parts = [text] if isinstance(text, str) else text
-    if not isinstance(parts, Iterable) or not all(isinstance(part, str) for part in parts):
+    ordered = isinstance(parts, Iterable) and not isinstance(parts, (Mapping, Set))
+    if not ordered or not all(isinstance(part, str) for part in parts):
         raise InputError(
             f"the objective is {text!r:.60}; it must be a word or a list of words",
             SourceLocation("--objective"),

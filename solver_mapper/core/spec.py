@@ -6,7 +6,7 @@ from collections import abc
 from dataclasses import dataclass, field, replace
 
 from solver_mapper.core.architecture import Architecture
-from solver_mapper.core.arguments import NEED_MAPPING, require_part
+from solver_mapper.core.arguments import NEED_MAPPING, require_names, require_part
 from solver_mapper.core.constraints import Constraint, Constraints
 from solver_mapper.core.editing import edited
 from solver_mapper.core.mapping import Mapping
@@ -48,7 +48,7 @@ class Spec:
         energies of a reference table stay as they are.
         Raises: InputError for a path that leads nowhere, and for values that cannot be used.
         """
-        changed: Spec = edited(self, values)
+        changed: Spec = edited(self, require_names("values", values))
         return changed
 
     def need_architecture(self) -> Architecture:

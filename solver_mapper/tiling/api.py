@@ -79,8 +79,8 @@ def tile(
         {"stale_padding=False": objective == traffic.OBJECTIVE and not stale_padding},
         f"is not supported for the objective {traffic.OBJECTIVE}, which copies no tile shapes",
     )
-    require_number("time_limit", time_limit, 0)
-    require_number("seed", seed, 0, MOST_SEED, whole=True)
+    time_limit = require_number("time_limit", time_limit, 0)
+    seed = require_number("seed", seed, 0, MOST_SEED, whole=True, needed=True)
     options = Options(stale_padding, Limits(time_limit, seed))
     job = read_operator(operator, backend)
     return tile_job(job, objective or default_objective(job), options)

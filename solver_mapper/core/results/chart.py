@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from solver_mapper.core.arguments import require_path
 from solver_mapper.core.files import file_errors, write_whole
 from solver_mapper.core.results.rendering import figure_of, image_of, svg_of
 from solver_mapper.errors import InputError, SourceLocation
@@ -57,7 +58,7 @@ class Chart:
         Raises: InputError for another suffix, for a file that cannot be written, and where
         Matplotlib, which PNG and PDF need, is not installed (extra `plot`).
         """
-        write_image(self, Path(path))
+        write_image(self, Path(require_path("path", path)))
 
     def figure(self) -> Any:
         """The chart as a Matplotlib figure, to be styled further.

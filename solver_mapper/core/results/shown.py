@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from solver_mapper.core.arguments import require_path
 from solver_mapper.core.files import file_errors, write_whole
 from solver_mapper.core.results.rendering import html_of, report_of, text_of
 
@@ -27,6 +28,7 @@ class Shown:
         """
         text = report_of(self)
         if path is not None:
+            require_path("path", path)
             with file_errors(Path(path)):
                 write_whole(Path(path), text.encode("utf-8", "backslashreplace"))
         return text

@@ -81,6 +81,8 @@ def read_stream(stream: IO[Any], name: str, most: int = MOST_BYTES) -> str | byt
     """What is left of an open file. Raises: InputError if that is more than `most` characters, or
     neither text nor bytes.
     """
+    if getattr(stream, "closed", False):
+        raise InputError("cannot be read (the file is closed)", SourceLocation(name))
     try:
         content = stream.read(most + 1)
     except TypeError:  # objects that only know how to read everything

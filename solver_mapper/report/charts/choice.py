@@ -13,10 +13,10 @@ R = TypeVar("R")
 
 def chosen(charts: Mapping[str, Callable[[R], Chart]], name: str, result: R) -> Chart:
     """The chart called `name`. Raises: InputError if there is none of that name."""
-    if name not in charts:
+    if name not in tuple(charts):
         raise InputError(
             f"there is no chart '{name}' of this result",
             SourceLocation("plot"),
-            did_you_mean(name, tuple(charts)) or f"choose one of {', '.join(charts)}",
+            did_you_mean(str(name), tuple(charts)) or f"choose one of {', '.join(charts)}",
         )
     return charts[name](result)
