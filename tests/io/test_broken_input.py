@@ -178,6 +178,14 @@ PROBLEM = [
     ),
     (
         "{M: 8",
+        "{M: 020",
+        "020, N",
+        "the bound of dimension 'M' is '020': a number that begins with 0 is octal in YAML 1.1,"
+        " decimal in YAML 1.2; write 20 or 16",
+    ),
+    ("{M: 8", "{M: 0_8", "0_8, N", "decimal in YAML 1.2; write 8"),
+    (
+        "{M: 8",
         "{M: 0",
         "0, N",
         "the bound of dimension 'M' must be a whole number of at least 1, not '0'",
@@ -254,6 +262,7 @@ MAPPING = [
     ),
 ]
 FILES = [
+    ("problem:\n", "constraints: 3\nproblem:\n", "3\n", "'constraints' must be a list, not '3'"),
     ("problem:\n", "problem: 3\nx:\n", "3\n", "the problem must be a mapping, not '3'"),
     (
         "problem:\n",

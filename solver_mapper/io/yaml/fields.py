@@ -45,10 +45,25 @@ def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
             and len(text) < _LONGEST
             and abs(int((match[3] or "e0")[1:])) < _LONGEST
         ):
+            if not node.quoted:
+                _refuse_octal(text, what, node.location)
             return Fraction(text.replace("_", ""))
         if (scope is not None and text in scope) or _ARITHMETIC.search(text):
             return (Scope() if scope is None else scope).evaluate(node, what)
     raise InputError(f"{what} must be a number, not {kind_of(node)}", node.location)
+
+
+def _refuse_octal(text: str, what: str, location: SourceLocation) -> None:
+    """Raises: InputError for a number such as `020`, which is 16 in YAML 1.1 and 20 in YAML 1.2."""
+    digits = text.lstrip("+-").replace("_", "")
+    if digits.startswith("0") and digits.isdecimal() and int(digits) > 7:
+        octal = f" or {int(digits, 8)}" if not set(digits) & {"8", "9"} else ""
+        raise InputError(
+            f"{what} is '{text}': a number that begins with 0 is octal in YAML 1.1, decimal in"
+            " YAML 1.2",
+            location,
+            f"write {int(digits)}{octal}",
+        )
 
 
 def integer_of(node: Node, what: str, least: int = 0, scope: Scope | None = None) -> int:

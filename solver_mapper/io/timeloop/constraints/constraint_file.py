@@ -38,7 +38,7 @@ from solver_mapper.io.timeloop.constraints.targets import (
 from solver_mapper.io.timeloop.factor_grammar import Factor, OrderWord, read_factors, read_order
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
-from solver_mapper.io.yaml.source import Node, Scalar, Sequence
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, kind_of
 from solver_mapper.io.yaml.warnings import Notes
 
 _UTILIZATION = ("utilization", "parallelism")
@@ -100,6 +100,8 @@ def _listed(node: Node, context: Context) -> tuple[Node, ...]:
     origin = context.origin
     if isinstance(node, Sequence) or (isinstance(node, Scalar) and node.is_null):
         return sequence_of(node, f"'{origin}'").items
+    if isinstance(node, Scalar):
+        raise InputError(f"'{origin}' must be a list, not {kind_of(node)}", node.location)
     fields = Fields(table_of(node, f"'{origin}'"), f"'{origin}'")
     found = [fields.node(name) for name in ("constraints", "targets")]
     if all(found):
