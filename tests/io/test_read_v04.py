@@ -238,7 +238,7 @@ def test_nothing_in_a_parallel_lets_tensors_pass(tmp_path: Path) -> None:
                 ),
                 MAC,
             ],
-            "no branches",
+            "add the branch '!Nothing {constraints: {dataspace: {keep: [Z]}}}' for tensors that",
         ),
         ([TOP, parallel("- !Container {name: PE}\n"), MAC], "cannot stand in a !Parallel"),
         ([TOP, parallel(regfile("X", more=", spatial: {meshX: 2}")), MAC], "cannot have a fanout"),
@@ -341,6 +341,13 @@ def test_what_only_cimloop_reads_is_refused_as_that(tmp_path: Path) -> None:
             InputError, match=r"belongs to CiMLoop.*give the input that CiMLoop hands"
         ):
             read(tmp_path, TOP, node, MAC)
+
+
+def test_what_processors_of_cimloop_set_is_refused_as_that(tmp_path: Path) -> None:
+    unset = "rows: Should have been set by ArrayProcessor."
+    node = regfile(attributes=f"{unset}, depth: rows * 2, width: 16")
+    with pytest.raises(InputError, match=r"CiMLoop's Python processors set it; give the input"):
+        read(tmp_path, TOP, node, MAC)
 
 
 def test_a_missing_class_is_named(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from typing import Any
 
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 
+CIMLOOP_HINT = "give the input that CiMLoop hands to Timeloop ('parsed-processed-input.yaml')"
+_CIMLOOP = "Should have been set by"
+"""What CiMLoop's files write where its Python processors put an expression."""
 _LONGEST_TEXT = 2000
 _LARGEST_BITS = 8192
 _LARGEST_EXPONENT = 300
@@ -44,6 +47,8 @@ class ExpressionEvaluator:
         try:
             tree = ast.parse(self.text, mode="eval")
         except (SyntaxError, ValueError, MemoryError, RecursionError):
+            if _CIMLOOP in self.text:
+                raise self.error("CiMLoop's Python processors set it", CIMLOOP_HINT) from None
             raise self.error("this is not an arithmetic expression") from None
         try:
             return self.value(tree.body)

@@ -19,6 +19,7 @@ from solver_mapper.io.timeloop.architecture.architecture_chain import Parts, bui
 from solver_mapper.io.timeloop.architecture.component import Component
 from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables
 from solver_mapper.io.timeloop.architecture.tree_form import role_of
+from solver_mapper.io.yaml.expressions import CIMLOOP_HINT
 from solver_mapper.io.yaml.fields import Fields, normal, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Table
@@ -282,7 +283,7 @@ def _refuse_cimloop(name: str, location: SourceLocation) -> NoReturn:
         f"'{name}' belongs to CiMLoop, whose Python processors turn it into Timeloop's notation; it"
         " is not read",
         location,
-        "give the input that CiMLoop hands to Timeloop ('parsed-processed-input.yaml')",
+        CIMLOOP_HINT,
     )
 
 

@@ -143,6 +143,7 @@ def resolve_parallels(parallels: tuple[Parallel, ...], context: Context) -> None
 
 def _resolve(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> None:
     kept = [_kept(branch, context) for branch in parallel.branches]
+    absent = ", ".join(tensor for tensor in tensors if not any(tensor in each for each in kept))
     for tensor in tensors:
         times = sum(tensor in each for each in kept)
         if times != 1:
@@ -150,7 +151,11 @@ def _resolve(parallel: Parallel, tensors: tuple[str, ...], context: Context) -> 
                 f"tensor '{tensor}' is kept in {times or 'no'} branches of this !Parallel, not in"
                 " exactly one",
                 parallel.location,
-                "say 'constraints: {dataspace: {keep: [...]}}' in one branch",
+                "say 'constraints: {dataspace: {keep: [...]}}' in one branch"
+                if times
+                else "add the branch"
+                f" '!Nothing {{constraints: {{dataspace: {{keep: [{absent}]}}}}}}'"
+                " for tensors that no branch stores",
             )
     for branch, inside in zip(parallel.branches, kept, strict=True):
         for level in branch.levels:
