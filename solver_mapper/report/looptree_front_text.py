@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from solver_mapper.core.results.pareto_front import front_verdict
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.report.tables import render, table
@@ -14,11 +13,11 @@ from solver_mapper.report.tables import render, table
 def front_text(front: TreeFront) -> str:
     """One row a point: the two metrics, then energy, latency and their product."""
     if not front.points:
-        return front_verdict(front.status, front.metrics)
+        return front.verdict
     rows = table(">", *(f">{title_of(metric)}" for metric in front.metrics), ">EDP (J s)")
     for index, point in enumerate(front.points, start=1):
         rows.add_row(str(index), *map(_number, point.values), _number(point.evaluation.edp))
-    return render(front_verdict(front.status, front.metrics), rows)
+    return render(front.verdict, rows)
 
 
 def title_of(metric: str) -> str:

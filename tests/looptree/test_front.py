@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -94,6 +95,21 @@ def test_less_room_costs_energy_and_each_step_is_the_optimum_at_its_size() -> No
             assert sm.solve(smaller, "energy").value == point.values[0]
 
 
+@pytest.mark.parametrize("metrics", [("delay", "energy"), ("usage:Sram", "energy")])
+def test_metrics_in_the_other_order_give_the_same_front(metrics: tuple[str, str]) -> None:
+    spec = loaded(PRODUCT)
+    front, turned = (sm.pareto(spec, each) for each in (metrics[::-1], metrics))
+    assert turned.metrics == metrics
+    assert [each.values for each in turned.points] == [
+        each.values[::-1] for each in reversed(front.points)
+    ]
+    assert str(turned).startswith(f"Complete Pareto front of {metrics[0]} and {metrics[1]}")
+    partial = "Partial Pareto front of {} and {}: each point is proven; points with a smaller {}"
+    for each in (front, turned):
+        text = str(replace(each, status="partial"))
+        assert text.startswith(partial.format(*each.metrics, metrics[0]))
+
+
 def test_a_front_that_is_stopped_says_so() -> None:
     assert sm.pareto(loaded(CHAIN), time_limit=0.0).status in ("unknown", "partial")
 
@@ -102,7 +118,8 @@ def test_a_front_that_is_stopped_says_so() -> None:
     ("metrics", "words"),
     [
         (("energy",), "a front has two metrics, not 1"),
-        (("delay", "energy"), "no front of 'delay' against 'energy'"),
+        (("delay", "edp"), "no front of 'delay' against 'edp'"),
+        (("usage:Sram", "usage:Sram"), "no front of 'usage:Sram' against 'usage:Sram'"),
         (("energy", "usage:Srm"), "unknown memory 'Srm'"),
         (("last-level-accesses", "usage:Sram"), "no front of 'last-level-accesses'"),
     ],

@@ -43,8 +43,8 @@ def pareto(
         typer.Option(
             metavar="METRIC,METRIC",
             help=(
-                "Two of energy, delay and last-level-accesses. LoopTree: energy,delay, or energy,"
-                " delay or edp with usage:MEMORY."
+                "Two of energy, delay and last-level-accesses. LoopTree: energy and delay, or"
+                " energy, delay or edp with usage:MEMORY."
             ),
         ),
     ] = "energy,delay",

@@ -81,8 +81,12 @@ class Front(Shown):
         return cast(Chart, chart_of(self))
 
 
-def front_verdict(status: FrontStatus, metrics: tuple[str, str], gap: float = 0.0) -> str:
-    """What is proven of a front, in one sentence. `gap`: the largest one of its points."""
+def front_verdict(
+    status: FrontStatus, metrics: tuple[str, str], gap: float = 0.0, limited: int = 1
+) -> str:
+    """What is proven of a front, in one sentence. `gap`: the largest one of its points; `limited`:
+    the position of the metric whose smaller values are missing if it is partial.
+    """
     first, second = metrics
     return {
         "complete": (
@@ -91,7 +95,7 @@ def front_verdict(status: FrontStatus, metrics: tuple[str, str], gap: float = 0.
         ),
         "partial": (
             f"Partial Pareto front of {first} and {second}: each point is proven; points with a"
-            f" smaller {second} are missing"
+            f" smaller {metrics[limited]} are missing"
         ),
         "infeasible": "Proven infeasible: no mapping satisfies the hardware and the constraints",
         "unknown": "The search stopped before it proved a point",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, cast
 
 from solver_mapper.core.results.chart import Chart
-from solver_mapper.core.results.pareto_front import FrontStatus
+from solver_mapper.core.results.pareto_front import FrontStatus, front_verdict
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.core.results.shown import Shown
 from solver_mapper.core.results.solution import Certificate
@@ -38,6 +38,19 @@ class TreeFront(Shown):
     points: tuple[TreeFrontPoint, ...]
     certificate: Certificate
     seconds: dict[str, float] = field(default_factory=dict)
+    limited: int = 1
+    """The metric, by its position, whose smaller values are missing in a partial front."""
+
+    @property
+    def verdict(self) -> str:
+        """What is proven, in one sentence."""
+        return front_verdict(self.status, self.metrics, limited=self.limited)
+
+    def turned(self) -> TreeFront:
+        """The same front with the metrics in the other order."""
+        points = tuple(replace(each, values=each.values[::-1]) for each in reversed(self.points))
+        metrics, limited = self.metrics[::-1], 1 - self.limited
+        return replace(self, metrics=metrics, points=points, limited=limited)
 
     def to_dict(self) -> dict[str, Any]:
         """Status, mappings with their statistics, certificate and seconds, as JSON."""

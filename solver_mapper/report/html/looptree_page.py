@@ -7,7 +7,6 @@ from typing import Any
 
 from markupsafe import Markup
 
-from solver_mapper.core.results.pareto_front import front_verdict
 from solver_mapper.core.results.rendering import page_of, svg_of
 from solver_mapper.cost.looptree.front import TreeFront
 from solver_mapper.cost.looptree.solution import TreeSolution
@@ -108,7 +107,7 @@ def tree_front_page(front: TreeFront) -> Page:
     title = _title(front.points[0].evaluation) if front.points else "Pareto front"
     subtitle = f"Pareto front of {front.metrics[0]} and {front.metrics[1]}"
     standing = FRONT_STANDING[front.status]
-    proven = front_verdict(front.status, front.metrics)
+    proven = front.verdict
     return Page(title, subtitle, proven, standing, tuple(sections))
 
 

@@ -25,6 +25,7 @@ from solver_mapper.errors import InputError, SourceLocation, unknown_name
 from solver_mapper.solve.fused.solve import solve_tree
 
 _USAGE = "usage:"
+_GOALS = ("energy", "delay", "edp")
 _NEAR = Fraction(1, 10**8)
 """Share by which two values must differ to be two points."""
 _MOST_BITS = 2**62
@@ -55,10 +56,12 @@ def find_tree_front(
 ) -> TreeFront:
     """The complete front of a goal against latency or against the room taken in a memory.
 
-    Args: `metrics`, "energy" and "delay", or "energy", "delay" or "edp" and "usage:MEMORY"; the
-    others as for `solve_tree`.
+    Args: `metrics`, "energy" and "delay", or "energy", "delay" or "edp" and "usage:MEMORY", in
+    either order; the others as for `solve_tree`.
     Raises: InputError as `solve_tree`, and for metrics that make no sense.
     """
+    turned = _is_turned(metrics)
+    metrics = metrics[::-1] if turned else metrics
     timer, clock = Timer(), clock or Clock()
     goal, axis = _parsed(spec, metrics)
     limit: Fraction | None = None
@@ -86,13 +89,22 @@ def find_tree_front(
         if not limit:
             break
     timer.lap("solve")
-    return TreeFront(
+    front = TreeFront(
         _status(solution, points),
         (metrics[0], metrics[1]),
         tuple(points),
         solution.certificate,
         timer.seconds,
     )
+    return front.turned() if turned else front
+
+
+def _is_turned(metrics: Sequence[str]) -> bool:
+    """Whether the metrics are given in the order that is not the one of the search."""
+    if len(metrics) != 2:
+        return False
+    first, second = metrics
+    return (first, second) == ("delay", "energy") or (first.startswith(_USAGE) and second in _GOALS)
 
 
 def _status(last: TreeSolution, points: list[TreeFrontPoint]) -> FrontStatus:
@@ -116,7 +128,7 @@ def _parsed(spec: TreeSpec, metrics: Sequence[str]) -> tuple[str, _Axis]:
     if len(metrics) != 2:
         raise InputError(f"a front has two metrics, not {len(metrics)}", location, known)
     first, second = metrics
-    if second.startswith(_USAGE) and first in ("energy", "delay", "edp"):
+    if second.startswith(_USAGE) and first in _GOALS:
         name = second.removeprefix(_USAGE)
         memories = [
             component.name
