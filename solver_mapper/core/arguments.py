@@ -62,7 +62,8 @@ def require_number(
     """A number from `least` to `most`, which may be NumPy's, as Python's own; None is a number that
     was not given.
 
-    Raises: InputError for anything else, and for None if a number is `needed`.
+    Raises: InputError for anything else, for None if a number is `needed`, and for nan if there is
+    a `least`.
     """
     if value is None and not needed:
         return None
@@ -78,9 +79,9 @@ def require_number(
         if isinstance(value, Integral)
         else (value if isinstance(value, Fraction) else floating)
     )
-    if not number >= least:
+    if number < least or (least > -math.inf and math.isnan(floating)):
         raise ArgumentError(name, f"{name} is {number}; it must be at least {least:g}")
-    if not number <= most:
+    if number > most:
         raise ArgumentError(name, f"{name} is {number}; it must be at most {most:,}")
     return number
 
