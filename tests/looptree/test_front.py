@@ -129,6 +129,13 @@ def test_metrics_without_a_meaning_are_refused(metrics: tuple[str, ...], words: 
         sm.pareto(loaded(PRODUCT), metrics)
 
 
+def test_the_usage_of_the_outermost_memory_of_several_einsums_is_refused() -> None:
+    spec = loaded(CHAIN)
+    memory = spec.need_architecture().root.nodes[0]
+    with pytest.raises(sm.InputError, match="the outermost memory, is not supported for several"):
+        sm.pareto(spec, ("energy", f"usage:{memory.name}"))
+
+
 def test_workers_are_refused() -> None:
     with pytest.raises(sm.InputError, match="workers above 1 is not supported for LoopTree"):
         sm.pareto(loaded(PRODUCT), workers=2)

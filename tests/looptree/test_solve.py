@@ -185,7 +185,11 @@ def test_tensors_that_nobody_brings_in_are_noted():
     ("change", "words"),
     [
         (("energy: 1, throughput: 1}", "energy: -1, throughput: 1}"), "at least 0"),
-        (("size: inf", "size: 100000"), "must be unlimited"),
+        (
+            ("size: inf", "size: 767"),
+            "must have room for the tensors of all Einsums, 768 bits, to map several Einsums; write"
+            " 'size: 768' or 'size: inf'",
+        ),
     ],
 )
 def test_what_the_proof_does_not_cover_is_refused_with_its_line(
@@ -194,6 +198,14 @@ def test_what_the_proof_does_not_cover_is_refused_with_its_line(
     with pytest.raises(sm.InputError, match=words) as caught:
         solve(SIMPLE.replace("SIZE", "4096").replace(*change) + matmuls(4, 4, 4, 4), "energy")
     assert caught.value.line is not None
+
+
+@pytest.mark.parametrize("objective", ["energy", "delay"])
+def test_an_outermost_memory_with_room_for_everything_changes_nothing(objective: str):
+    text = SIMPLE.replace("SIZE", "512") + matmuls(4, 4, 4, 4)
+    limited, unlimited = (solve(each, objective) for each in (text.replace("inf", "768", 1), text))
+    assert limited.status == unlimited.status == "optimal"
+    assert (limited.value, limited.mapping) == (unlimited.value, unlimited.mapping)
 
 
 def test_goals_that_mean_nothing_here_are_refused():

@@ -137,12 +137,29 @@ def _parsed(spec: TreeSpec, metrics: Sequence[str]) -> tuple[str, _Axis]:
         ]
         if name not in memories:
             raise unknown_name("memory", name, memories, location)
+        _refuse_outermost(spec, name, location)
         return first, _Axis(name)
     if (first, second) == ("energy", "delay"):
         return first, _Axis(None)
     raise InputError(
         f"there is no front of '{first}' against '{second}' for LoopTree input", location, known
     )
+
+
+def _refuse_outermost(spec: TreeSpec, name: str, location: SourceLocation) -> None:
+    """Raises: InputError for the outermost memory of several Einsums, which must not be limited."""
+    architecture, workload = spec.need_architecture(), spec.need_workload()
+    if len(workload.einsums) > 1 and any(
+        memory.name == name
+        for einsum in workload.einsums
+        for compute in architecture.enabled_computes(einsum)
+        for memory in architecture.chain(einsum, compute).memories[:1]
+    ):
+        raise InputError(
+            f"the usage of '{name}', the outermost memory, is not supported for several Einsums",
+            location,
+            "name a memory further in, or map each Einsum by itself",
+        )
 
 
 def _limited(spec: TreeSpec, axis: _Axis, limit: Fraction | None) -> TreeSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
@@ -212,13 +213,9 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                     )
             memories = chain.memories
             outermost |= {unit.name: unit for unit in memories[:1]}
-            if len(workload.einsums) > 1 and memories and memories[0].size is not None:
-                raise InputError(
-                    f"the outermost memory '{memories[0].name}' must be unlimited to map several"
-                    " Einsums",
-                    memories[0].size_location,
-                    "write 'size: inf'",
-                )
+    if len(workload.einsums) > 1:
+        for unit in outermost.values():
+            _check_outermost(architecture, workload, unit)
     if len(outermost) > 1 and workload.intermediates:
         first, second, *_ = outermost.values()
         raise InputError(
@@ -226,6 +223,29 @@ def _check(architecture: Architecture, workload: Workload) -> None:
             " on another: solve cannot hand over tensors between these",
             second.location,
             "put one memory above the !Fork",
+        )
+
+
+def _check_outermost(architecture: Architecture, workload: Workload, memory: Unit) -> None:
+    """Raise InputError for an outermost memory that may limit what several Einsums hold in it."""
+    sizes: set[Fraction | None] = set()
+    room = Fraction(0)
+    for einsum in workload.einsums:
+        chains = [
+            architecture.chain(einsum, each) for each in architecture.enabled_computes(einsum)
+        ]
+        units = [unit for chain in chains for unit in chain.memories if unit.name == memory.name]
+        sizes |= {unit.size for unit in units}
+        for access in einsum.accesses if units else ():
+            copies = workload.instances * einsum.instances if access.persistent else 1
+            bits = max(unit.bits[access.name] for unit in units)
+            room += access.footprint(einsum.bounds) * bits * copies
+    if any(size is not None and size < room for size in sizes):
+        raise InputError(
+            f"the outermost memory '{memory.name}' must have room for the tensors of all Einsums,"
+            f" {math.ceil(room)} bits, to map several Einsums",
+            memory.size_location,
+            f"write 'size: {math.ceil(room)}' or 'size: inf'",
         )
 
 
