@@ -426,3 +426,45 @@ def test_names_of_looptree_are_quoted_for_timeloop():
     again = sm.load(io.StringIO(converted))
     assert isinstance(again, sm.Spec)
     assert "null" in again.need_architecture().level_names
+
+
+def test_indices_that_run_backwards_do_so_in_timeloops_problem():
+    design = {
+        "architecture": {
+            "subtree": [
+                {
+                    "name": "chip",
+                    "local": [
+                        {"name": "DRAM", "class": "DRAM"},
+                        {"name": "Buffer", "class": "SRAM", "attributes": {"entries": 64}},
+                        {"name": "MAC", "class": "intmac"},
+                    ],
+                }
+            ]
+        },
+        "problem": {
+            "shape": {
+                "name": "backwards",
+                "dimensions": ["P", "R"],
+                "coefficients": [{"name": "back", "default": -1}, {"name": "far", "default": -3}],
+                "data-spaces": [
+                    {"name": "I", "projection": [[["P"], ["R", "back"]]]},
+                    {"name": "W", "projection": [[["R"]], [["P", "far"]]]},
+                    {"name": "Z", "projection": [[["P"]]], "read-write": True},
+                ],
+            },
+            "instance": {"P": 4, "R": 3},
+        },
+        "mapping": [
+            {"target": "DRAM", "type": "temporal", "factors": "P=4 R=1"},
+            {"target": "Buffer", "type": "temporal", "factors": "P=1 R=3"},
+        ],
+    }
+    there = sm.convert(sm.load(design), "looptree").text
+    back = sm.load(io.StringIO(sm.convert(sm.load(io.StringIO(there)), "timeloop").text))
+    assert isinstance(back, sm.Spec)
+    found = [
+        [[term.coefficient for term in rank] for rank in tensor.ranks]
+        for tensor in back.need_problem().tensors
+    ]
+    assert found == [[[1, -1]], [[1], [-3]], [[1]]]

@@ -173,11 +173,16 @@ def _table(name: str, rows: Mapping[str, Fraction]) -> list[str]:
     return lines
 
 
+def _factor(coefficient: int) -> str:
+    """The name of a coefficient."""
+    return f"{'times' if coefficient > 0 else 'minus'}{abs(coefficient)}"
+
+
 def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
     """Lines of `problem:`."""
     factors = sorted(
         {
-            abs(term.coefficient)
+            term.coefficient
             for access in einsum.accesses
             for rank in access.tensor.ranks
             for term in rank
@@ -193,7 +198,7 @@ def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
     if factors:
         lines += [
             "    coefficients:",
-            *(f"    - {{name: times{factor}, default: {factor}}}" for factor in factors),
+            *(f"    - {{name: {_factor(each)}, default: {each}}}" for each in factors),
         ]
     lines.append("    data-spaces:")
     for access in einsum.accesses:
@@ -202,8 +207,8 @@ def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
             terms = [
                 (
                     f"[{letters[term.dim]}]"
-                    if abs(term.coefficient) == 1
-                    else f"[{letters[term.dim]}, times{abs(term.coefficient)}]"
+                    if term.coefficient == 1
+                    else f"[{letters[term.dim]}, {_factor(term.coefficient)}]"
                 )
                 for term in rank
             ]
@@ -215,5 +220,5 @@ def write_problem(einsum: Einsum, letters: Letters) -> list[str]:
     sizes = ", ".join(
         f"{letter}: {einsum.bounds[variable]}" for variable, letter in letters.items()
     )
-    times = ", ".join(f"times{factor}: {factor}" for factor in factors)
+    times = ", ".join(f"{_factor(each)}: {each}" for each in factors)
     return [*lines, f"  instance: {{{', '.join(part for part in (sizes, times) if part)}}}"]
