@@ -18,7 +18,9 @@ from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.primes import with_more_divisors
 from solver_mapper.core.spec import Spec
+from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
+from solver_mapper.io import bundled
 from solver_mapper.solve import run
 from solver_mapper.solve.imperfect import run as imperfect_run
 from solver_mapper.solve.imperfect import search
@@ -392,3 +394,13 @@ def test_the_search_ends_once_what_was_known_proves_its_best_mapping() -> None:
     known = search.ImperfectSearch(tree, goal, 0.5, lambda: False, plain.best, floor=least * 3 / 4)
     known.run()
     assert known.complete and known.cells == 0 and known.bound == least * 3 / 4
+
+
+def test_tables_of_chains_look_at_the_clock():
+    """They took some seconds beyond the time limit on six levels."""
+    spec = sm.load(*bundled.resolve("eyeriss", "resnet50/layer1.x.conv2_3x3"))
+    assert isinstance(spec, Spec)
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    clock = Clock(limit=0)
+    with running(clock), pytest.raises(TimeUp):
+        search.Tree(spec, space)

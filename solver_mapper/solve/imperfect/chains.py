@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.constraints import HOLDS, FactorConstraint, ProductConstraint
+from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.mapspace import LoopSlot
@@ -128,7 +129,7 @@ class Features:
 def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     """All chains of `dim`; None if there is none.
 
-    Raises: LimitReached if there are too many for `MOST_VALUES`.
+    Raises: LimitReached if there are too many for `MOST_VALUES`; TimeUp.
     """
     size = space.problem.bounds[dim]
     bounds = _listed(space, dim, size)
@@ -139,13 +140,16 @@ def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
     limit = MOST_VALUES // len(Features(space.depth).number)
     if len(bounds) > limit:
         raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
+    check_time()
     keys = _keys(space, bounds)
     order = np.lexsort(keys[::-1])
     bounds, tops, keys = bounds[order], tops[order], keys[:, order]
     first, parts, depths = _tree(keys)
+    check_time()
     values = _features(space, size, bounds), _features(space, size, tops)
     spread = np.zeros(len(first))
     for feature in values[0]:
+        check_time()
         spread += _spread(
             *(_joined(feature, first, depths, join) for join in (np.minimum, np.maximum))
         )

@@ -102,7 +102,10 @@ def solve_imperfect(
             return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
     tree, missing = None, tuple[str, ...]()
     try:
-        tree = Tree(spec, space)
+        with running(session.clock):
+            tree = Tree(spec, space)
+    except TimeUp:
+        pass
     except LimitReached as error:
         missing = (str(error),)
     timer.lap("compile")
