@@ -293,7 +293,7 @@ def test_tables_frames_and_pictures_have_every_point(result: sm.SweepResult) -> 
     assert sum(len(series.x) for series in chart.series) == 8
     svg = chart.svg
     assert result.plot("shared_glb.entries", "energy_pj").svg != svg
-    with pytest.raises(sm.InputError, match="no point has positive numbers 'sizes'"):
+    with pytest.raises(sm.InputError, match="unknown column 'sizes'"):
         result.plot("sizes")
 
 
