@@ -58,7 +58,7 @@ def _is_of_folder(place: Path, folder: Path, names: Sequence[str]) -> bool:
 
 
 def _resolved(file: Path) -> Path:
-    """The file itself, behind links; a name that no file can have stands for itself."""
+    """The path of a file with links followed; as it is where it cannot be followed."""
     try:
         return file.resolve()
     except (OSError, ValueError, RuntimeError):

@@ -88,16 +88,12 @@ def proven(result: NetworkResult) -> str:
     """What is proven of the network, in one sentence."""
     proven = sum(each.status == "optimal" for each in result.layers)
     if proven < len(result.layers):
-        within = left_open(_gap(result), "within")
+        within = left_open(result.proven_gap, "within")
         return f"{proven} of {len(result.layers)} layers proven optimal{within}"
     if result.objective == (NETWORK_EDP,):
         return "no choice of mappings gives a smaller edp: the front of every layer is complete"
     goals = ", then ".join(result.objective)
-    return f"every layer is proven optimal for {goals}{left_open(_gap(result), 'within')}"
-
-
-def _gap(result: NetworkResult) -> float:
-    return max((each.proven_gap for each in result.layers if each.status == "optimal"), default=0.0)
+    return f"every layer is proven optimal for {goals}{left_open(result.proven_gap, 'within')}"
 
 
 def errors(result: NetworkResult) -> Iterator[str]:

@@ -285,6 +285,12 @@ class NetworkResult(Shown):
         return total.totals()
 
     @property
+    def proven_gap(self) -> float:
+        """The largest gap that the proof of a layer leaves open."""
+        proven = (each.proven_gap for each in self.layers if each.status == "optimal")
+        return max(proven, default=0.0)
+
+    @property
     def warnings(self) -> tuple[InputWarning, ...]:
         """What was accepted of the files although it may not mean what its writer thinks."""
         return tuple(dict.fromkeys(line for each in self.layers for line in each.spec.warnings))

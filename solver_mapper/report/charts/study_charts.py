@@ -11,7 +11,7 @@ from solver_mapper.core.results.chart import Axis, BarChart, Chart, PlaneChart, 
 from solver_mapper.core.results.rendering import chart_of
 from solver_mapper.errors import InputError, SourceLocation, unknown_name
 from solver_mapper.report.tables import energy_unit
-from solver_mapper.study.network_result import LayerResult, NetworkResult
+from solver_mapper.study.network_result import COLUMNS, LayerResult, NetworkResult
 from solver_mapper.study.sweep_result import SweepResult
 
 MOST_LAYERS = 30
@@ -26,18 +26,8 @@ _TITLES = {
 }
 
 
-NUMBERS = (
-    "count",
-    "value",
-    "bound",
-    "gap",
-    "energy_pj",
-    "cycles",
-    "edp",
-    "macs",
-    "utilization",
-    "last_level_accesses",
-    "seconds",
+NUMBERS = tuple(
+    name for name in COLUMNS if name not in ("name", "status", "objective", "stored", "error")
 )
 """Columns of layers that have numbers."""
 
@@ -53,8 +43,7 @@ def network_chart(result: NetworkResult, x: str = "cycles", y: str = "energy_pj"
         each.row() | {"network": result.network, "proven": each.status == "optimal"}
         for each in result.layers
     ]
-    proven = [each.proven_gap for each in result.layers if each.status == "optimal"]
-    within = left_open(max(proven, default=0.0), "within")
+    within = left_open(result.proven_gap, "within")
     return scatter(
         rows,
         x,
