@@ -1,0 +1,52 @@
+"""What a search of several Einsums begins with: a mapping from few skeletons, bounds of little
+effort.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import solver_mapper as sm
+from solver_mapper.deadline import TimeUp
+from solver_mapper.solve.fused import search as search_module
+from solver_mapper.solve.fused.cells import CellMaker
+from solver_mapper.solve.fused.cuts import CLOSED, Stepper
+from solver_mapper.solve.fused.graph import Graph
+from solver_mapper.solve.fused.minimize import EnergyDelayProduct
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fused_matmuls.yaml"
+
+
+def loaded() -> sm.TreeSpec:
+    spec = sm.load(EXAMPLE)
+    assert isinstance(spec, sm.TreeSpec)
+    return spec
+
+
+def test_there_is_a_mapping_before_all_skeletons_are_compiled(monkeypatch):
+    def never(maker, view):
+        raise TimeUp("all skeletons")
+
+    monkeypatch.setattr(CellMaker, "cell", never)
+    found = sm.solve(loaded(), "edp")
+    assert found.status == "feasible" and found.mapping is not None
+
+
+def test_bounds_of_little_effort_are_no_higher_and_may_be_raised():
+    spec = loaded()
+    graph = Graph(spec.need_architecture(), spec.need_workload())
+    maker = CellMaker(graph, EnergyDelayProduct(1, 1), lambda: False)
+    view = next(iter(Stepper(graph, 0).steps(0, CLOSED))).view
+    little, whole = maker.relaxed(view, 0), maker.relaxed(view)
+    assert little is not None and whole is not None
+    assert (little <= whole).all() and (little < whole).any()
+    again = CellMaker(graph, EnergyDelayProduct(1, 1), lambda: False).relaxed(view)
+    assert again is not None and np.allclose(again, whole, rtol=1e-9)
+
+
+def test_answers_do_not_depend_on_the_effort_of_first_bounds(monkeypatch):
+    whole = sm.solve(loaded(), "edp")
+    monkeypatch.setattr(search_module, "_LITTLE", 0)
+    assert sm.solve(loaded(), "edp").value == whole.value
