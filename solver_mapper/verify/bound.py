@@ -138,16 +138,17 @@ class LowerBound:
         make more words cheaper.
         """
         if metric == "delay":
-            return Fraction(self._cycles_at_once)
+            return Fraction(self.cycles_at_once)
         if metric == "last-level-accesses":
             return self._different(0, EVERY)
         if any(min(rates) < 0 for rates in self.rates):
             return None
         moved = sum(self._different(level, each) for level, each in enumerate(self.rates))
-        return moved + self.worked(self._cycles_at_once)
+        return moved + self.worked(self.cycles_at_once)
 
     @cached_property
-    def _cycles_at_once(self) -> int:
+    def cycles_at_once(self) -> int:
+        """The least cycles that are known at once: `at_once`."""
         architecture, macs = self.mapspace.architecture, self.mapspace.problem.macs
         steps = -(-macs // architecture.arithmetic.instances)
         waits = (

@@ -8,7 +8,6 @@ that is left and may hold the tile, which itself is filled once.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import product
 from math import ceil
 from typing import NamedTuple
 
@@ -137,38 +136,53 @@ class Ahead:
         """The least rank of a whole mapping where each tensor goes on in the way that is best for
         itself, and levels that supply tensors need time for what they send.
         """
-        best = np.full(len(self.rows), np.inf)
         cycles = least_cycles(self.costs, aim.latency, self.rows, self.outside)
         outer = self._further_out()
-        for choice in product(range(self.outside.holders), repeat=len(self._cheapest)):
-            total = self.settled + outer[choice]
-            for n, level in enumerate(choice):
-                total = total + self._cheapest[n][level]
-            slowest = np.ceil(self._slowest(choice) * (1 - NOISE)) + aim.latency
-            slowest = np.maximum(cycles, slowest)
-            best = np.minimum(best, rank(self.costs, aim, slowest, total))
+        best = np.empty(len(self.rows))
+        step = max(AT_ONCE // outer[..., 0].size, 1)
+        for start in range(0, len(best), step):
+            some = slice(start, start + step)
+            energy = self.settled[some] + outer[..., some]
+            for n, each in enumerate(self._cheapest):
+                energy = energy + self._by_choice(n, each[:, some])
+            waits = np.ceil(self._slowest(some) * (1 - NOISE)) + aim.latency
+            ranks = rank(self.costs, aim, np.maximum(cycles[some], waits), energy)
+            best[some] = ranks.reshape(-1, ranks.shape[-1]).min(axis=0)
         return best
 
-    def _slowest(self, choice: tuple[int, ...]) -> Floats:
-        """The cycles that the level needs which takes the longest, if these supply each tensor."""
-        needed, costs = np.zeros(len(self.rows)), self.costs
-        for level in sorted(set(choice)):
-            if not costs.slowness(level):
-                continue
-            room = costs.room(level)
-            reads, writes = np.zeros(len(self.rows)), np.zeros(len(self.rows))
-            for n, supplier in enumerate(choice):
-                sent, again = (each[level] for each in self._fewest[n])
-                if supplier != level or level < costs.first_holder[n]:
+    def _by_choice(self, n: int, figures: Floats) -> Floats:
+        """Figures of a tensor by its supplier (holders, rows), for all choices of suppliers: to be
+        added to what is (holders, ..., rows).
+        """
+        sides = [1] * len(self.costs.tensors)
+        sides[n] = len(figures)
+        return figures.reshape(*sides, figures.shape[-1])
+
+    def _slowest(self, some: slice) -> Floats:
+        """The cycles that the level needs which takes the longest, for all choices of suppliers of
+        some rows (holders, ..., rows).
+        """
+        costs, needed = self.costs, np.zeros(1)
+        for level in filter(costs.slowness, range(self.outside.holders)):
+            room, none = costs.room(level), np.zeros(1)
+            reads, writes = none, none
+            for n, (tensor, (sent, again)) in enumerate(
+                zip(costs.tensors, self._fewest, strict=True)
+            ):
+                if level < costs.first_holder[n]:
                     continue
-                if not costs.tensors[n].written:
-                    reads += rounded(sent, room)
+                words, read = np.zeros((2, *sent[:, some].shape))
+                words[level] = rounded(sent[level, some], room)
+                if not tensor.written:
+                    reads = reads + self._by_choice(n, words)
                     continue
-                writes += rounded(sent, room)
-                reads += again if costs.tensors[n].exact else rounded(again, room)
+                mine = again[level, some]
+                read[level] = mine if tensor.exact else rounded(mine, room)
+                writes = writes + self._by_choice(n, words)
+                reads = reads + self._by_choice(n, read)
             for each in cycles_of(costs, level, reads, writes):
                 needed = np.maximum(needed, each / room)
-        return needed
+        return np.asarray(needed)
 
     @cached_property
     def _fewest(self) -> list[tuple[Floats, Floats]]:

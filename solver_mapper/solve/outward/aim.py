@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.core.objective import Goal, Limit
-from solver_mapper.solve.outward.bandwidth import fewest_cycles
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
 
@@ -61,8 +60,8 @@ def _within(limit: Limit, figures: dict[str, Floats]) -> Flags:
 
 
 def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outside) -> Floats:
-    """The least cycles of a whole mapping: operations by pace, or what the outermost level needs to
-    send and get each word once.
+    """The least cycles of a whole mapping: operations by pace, or what a level needs to move each
+    different word once that it has to hold.
     """
     pace = rows.pace * costs.spread_at_most(outside, rows.tile, rows.meshes)
     return cycles_at(costs, latency, pace)
@@ -70,8 +69,8 @@ def least_cycles(costs: Costs, latency: int, rows: InnerMappings, outside: Outsi
 
 def cycles_at(costs: Costs, latency: int, pace: Floats) -> Floats:
     """The same for so many operations a cycle."""
-    cycles = np.maximum(costs.operations / pace, fewest_cycles(costs))
-    return np.asarray(np.ceil(cycles * (1 - NOISE)) + latency)
+    cycles = np.ceil(costs.operations / pace * (1 - NOISE)) + latency
+    return np.asarray(np.maximum(cycles, costs.fewest_cycles))
 
 
 def most_energy(costs: Costs, aim: Aim, rows: InnerMappings, outside: Outside) -> Floats:

@@ -180,18 +180,6 @@ class Traffic:
         return np.asarray(found & (most[:, read].sum(1) <= least[:, read].sum(1)).all(axis=1))
 
 
-def fewest_cycles(costs: Costs) -> float:
-    """What the bandwidth of the outermost level leaves at least: it sends each word of what is read
-    once, and gets each word that is written.
-    """
-    held = [
-        each for each, first in zip(costs.tensors, costs.first_holder, strict=True) if not first
-    ]
-    reads = sum(tensor.words for tensor in held if not tensor.written)
-    writes = sum(tensor.words for tensor in held if tensor.written)
-    return max(map(float, cycles_of(costs, 0, np.array(reads), np.array(writes))), default=0.0)
-
-
 def cycles_of(costs: Costs, level: int, reads: Floats, writes: Floats) -> Iterator[Floats]:
     """What each port of a level needs for so many words of all its instances."""
     buffer = costs.architecture.levels[level]

@@ -150,6 +150,7 @@ class Costs:
     """Tensors, sizes and prices of one mapspace.
 
     sizes: of the dimensions. `work`: the energy in pJ of all operations, and of leakage in a cycle.
+    `fewest_cycles`: of any mapping, with the latency of networks.
     `first_holder`: of each tensor, the outermost level that holds it. Levels outside that count as
     if the outermost one of all held it, for nothing.
     `rates`: of each tensor at each level, in pJ a word; its first holder is filled for nothing.
@@ -170,6 +171,7 @@ class Costs:
         bound = LowerBound(mapspace)
         self.sizes: Ints = np.array([problem.bounds[dim] for dim in problem.dims], dtype=np.int64)
         self.depth = len(self.architecture.levels)
+        self.fewest_cycles = float(bound.cycles_at_once)
         self.work = float(bound.worked(0)), float(bound.worked(1) - bound.worked(0))
         tensors = [tensor_costs(view, self.sizes) for view in bound.views]
         self.tensors = [tensor for tensor in tensors if tensor is not None]

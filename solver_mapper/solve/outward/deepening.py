@@ -62,8 +62,10 @@ BETTER = 0.97
 
 WIDTH, WIDER = 64, 4
 """How wide the first beam is, and how many times as wide each next one."""
-FOR_BEAMS = 4_000
-"""Inner mappings that walks examine before a beam, for each of its width."""
+FOR_BEAMS, EARLY = 4_000, 500
+"""Inner mappings that walks examine before a beam, for each of its width; and before an early one,
+where they have as many yet to examine as before a usual one.
+"""
 
 Span = Callable[[], tuple[float, float]]
 """What is proven of a goal, and what mappings have to be below."""
@@ -165,8 +167,13 @@ class Deepening:
                 self._overrun *= 2
             self._last, self._goal = ends, goal
             self._walked += ends.work
-            if self._walked >= FOR_BEAMS * self._width:
+            if self._may_gain(span()[1]):
                 yield self._beam(last)
+
+    def _may_gain(self, last: float) -> bool:
+        """Whether a beam is due: an early one where what is left to do is much more than that."""
+        far = self._need(last) >= FOR_BEAMS * self._width
+        return self._walked >= (EARLY if far else FOR_BEAMS) * self._width
 
     def _beam(self, last: float) -> Ends:
         """A better mapping, perhaps: it makes the walks that follow shorter."""
