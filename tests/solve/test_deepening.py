@@ -316,3 +316,28 @@ def test_a_beam_comes_after_long_walks_and_the_next_one_is_wider():
     assert any(ends.mappings for ends in found)
     assert widths == [deepening.WIDTH * deepening.WIDER**n for n in range(len(widths))]
     assert 1 < len(widths) < 5
+
+
+@pytest.mark.parametrize(("incumbent", "beams"), [(1.02, 0), (3.0, 1)])
+def test_a_beam_comes_early_where_walks_are_far_from_what_is_known(incumbent, beams):
+    """Each walk examines twice as many as the one before, below a target 1 % higher; all of them
+    together fewer than there are before a beam that comes late.
+    """
+    widths, sizes = [], []
+
+    class Steep:
+        figures = 0
+
+        def further(self, target, *, examined, lowest, last):
+            sizes.append(2 * (sizes[-1] if sizes else 2 * deepening.FEW))
+            return deepening.Ends((), target, beyond=target * 1.01, examined=sizes[-1] // 2)
+
+        def beam(self, target, width):
+            widths.append(width)
+            return deepening.Ends((), None, whole=False)
+
+    effort = deepening.EARLY * deepening.WIDTH * 2.5 / deepening.MANY
+    walks = Deepening(Steep()).ends(lambda: (1.0, incumbent), effort)
+    assert all(ends.least is not None for ends in walks if not widths)
+    assert sum(sizes) < deepening.FOR_BEAMS * deepening.WIDTH
+    assert widths == [deepening.WIDTH] * beams

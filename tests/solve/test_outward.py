@@ -320,6 +320,20 @@ def test_gaps_of_strides_fill_a_level_with_more_words_than_there_are_operations(
     assert not wrong_claims(Instance(0, architecture, problem, constraints), exact=False)
 
 
+def test_no_inner_mapping_is_quicker_than_a_level_is_filled_that_has_to_hold_all():
+    """Its 16 + 16 + 16 words take two cycles each: nothing is looked at below that."""
+    levels = levels_of_which_the_middle_one_is_slow(1, 1)
+    slow = replace(levels[1], shared_bandwidth=None, write_bandwidth=Fraction(1, 2))
+    sizes = dict.fromkeys("MKN", 4)
+    matrices = tensor("A", "M", "K"), tensor("B", "K", "N"), tensor("C", "M", "N", read_write=True)
+    problem = Problem("product", tuple(sizes), sizes, matrices)
+    architecture = Architecture("slow", (levels[0], slow), Arithmetic("MAC", energy=Fraction(1)))
+    kept = tuple(KeepConstraint(at, "", name, True) for at in ("L0", "L1") for name in "ABC")
+    mapspace = EnumeratedMapspace(architecture, problem, Constraints(kept))
+    below, above = (Walk(mapspace, DELAY).ends(target) for target in (95.0, 97.0))
+    assert below.whole and below.examined <= 1 < above.examined
+
+
 @pytest.fixture
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
