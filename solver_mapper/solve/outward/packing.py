@@ -69,19 +69,22 @@ def _most(groups: Groups, done: Groups, first: Mesh, others: tuple[Mesh, ...]) -
     return max(min(count, now.most) * _most(*rest, left[0], left[1:]) for count, left in ways)
 
 
+@lru_cache(maxsize=1_000_000)
 def _ways(
     rounds: tuple[int, ...], meshes: tuple[Mesh, ...]
-) -> Iterator[tuple[int, tuple[Mesh, ...]]]:
-    """How often loops over one group may count, and what is left of the meshes."""
+) -> tuple[tuple[int, tuple[Mesh, ...]], ...]:
+    """How often loops over one group may count at most, by what is left of the meshes."""
     if not meshes:
-        yield 1, ()
-        return
+        return ((1, ()),)
     first, *others = meshes
+    most: dict[tuple[Mesh, ...], int] = {}
     for bounds in _bounds(rounds):
         left_over = tuple(each // bound for each, bound in zip(rounds, bounds, strict=True))
         for left in _laid(bounds, first):
             for count, further in _ways(left_over, tuple(others)):
-                yield min(bounds) * count, (left, *further)
+                rest = (left, *further)
+                most[rest] = max(most.get(rest, 0), min(bounds) * count)
+    return tuple((count, left) for left, count in most.items())
 
 
 def _bounds(rounds: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
