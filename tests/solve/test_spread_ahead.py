@@ -69,8 +69,7 @@ def least_both(walk: Walk) -> tuple[float, float]:
     """Least ranks of registers with a word of each tensor: without ways to spread, and with."""
     rows, aim = held_by_registers(walk), Aim(walk.goal, walk.latency, inf)
     cycles = least_cycles(walk.costs, walk.latency, rows, BEHIND)
-    (left,) = walk.costs.left(BEHIND, rows.meshes).tolist()
-    energy = Ahead(walk.outer, rows, BEHIND, left).together()
+    energy = Ahead(walk.outer, rows, BEHIND).together()
     without = rank(walk.costs, aim, cycles, energy)
     return float(without[0]), float(least_rank(walk.spread_ahead, aim, rows, BEHIND)[0])
 

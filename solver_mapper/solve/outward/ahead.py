@@ -20,7 +20,7 @@ from solver_mapper.solve.outward.costs import ENDS, NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.moves import hopping, linking
 from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared_by
-from solver_mapper.solve.outward.sharing import largest, most_shared
+from solver_mapper.solve.outward.sharing import Share, largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED
 from solver_mapper.solve.outward.supplies import (
     Supply,
@@ -50,18 +50,17 @@ class GoingOn(NamedTuple):
 
 
 class Ahead:
-    """What may follow inner mappings that all have the same `left` of the innermost mesh to come.
+    """What may follow inner mappings.
 
     A way to go on is how many instances share each tensor's words, and the kind of the next
     temporal loop for each tensor. As long as the mesh of the compute units is not filled, any word
     that a unit asks for may yet come from the unit beside it.
     """
 
-    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside, left: int):
-        self.costs, self.rows, self.outside, self.left = outer.costs, rows, outside, left
-        self._levels = outer
+    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside):
+        self.costs, self.rows, self.outside = outer.costs, rows, outside
+        self._levels, self._left = outer, self.costs.left(outside, rows.meshes)
         self.settled = settled_energy(self.costs, rows, outside)
-        self._shares = outer.shares.most(outside, left)
         self.kinds = self._next_loops()
         self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
         self._most: dict[int, Floats] = {}
@@ -79,6 +78,12 @@ class Ahead:
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
         best = np.full(len(self.rows), np.inf)
+        lefts, where = self._lefts
+        if len(lefts) > 1:
+            for number in range(len(lefts)):
+                some = np.flatnonzero(where == number)
+                best[some] = Ahead(self._levels, self.rows.take(some), self.outside).together()
+            return best
         shares = list(zip(*self._ways_to_share(), strict=True))
         values = [tuple(sorted(set(each))) for each in shares]
         which = [tuple(map(known.index, each)) for known, each in zip(values, shares, strict=True)]
@@ -191,7 +196,7 @@ class Ahead:
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
-            supply = self._from(n, np.array(self._most_sharing(n)))
+            supply = self._from(n, self._most_sharing[n])
             words, fewest = self._waiting(n), np.full(len(self.rows), np.inf)
             for kind, possible in self.kinds:
                 fewest = np.minimum(fewest, np.where(possible, words[kind[n]], np.inf))
@@ -205,17 +210,20 @@ class Ahead:
         """For each tensor, its cheapest supply (holders, rows), whatever loops share."""
         found, shape = [], (self.outside.holders, len(self.rows))
         for n in range(len(self.costs.tensors)):
-            share, best = self._most_sharing(n), np.full(shape, np.inf)
+            supply, best = self._from(n, self._most_sharing[n]), np.full(shape, np.inf)
             for kind, possible in self.kinds:
-                (supply,) = self._supply(n, (share,), kind[n])
-                best = np.minimum(best, np.where(possible, supply, np.inf))
+                energy = self._supplied(supply, kind[n])
+                best = np.minimum(best, np.where(possible, energy, np.inf))
             found.append(best)
         return found
 
     def _ways_to_share(self) -> list[tuple[int, ...]]:
-        """How many instances may share each tensor's words, and do so in some row."""
+        """How many instances may share each tensor's words, and do so in some row, if all rows have
+        the same left of the innermost mesh to come.
+        """
         most = [ceil(self._sharing(n).max()) for n in range(len(self.costs.tensors))]
-        return largest({tuple(map(min, share, most)) for share in self._shares})
+        shares = [each for left in self._lefts[0] for each in self._shares(left)]
+        return largest({tuple(map(min, share, most)) for share in shares})
 
     @cached_property
     def _barred(self) -> list[Flags]:
@@ -233,16 +241,30 @@ class Ahead:
         """
         return self._levels.least(self.rows.tile, self.outside, kind, self.unmoved)
 
-    def _most_sharing(self, n: int) -> int:
-        """How many instances may share the words of a tensor at most, in any way to go on."""
-        return max((shares[n] for shares in self._shares), default=1)
+    @cached_property
+    def _lefts(self) -> tuple[Ints, Ints]:
+        """What may be left of the innermost mesh to come, and the number of each row's (rows,)."""
+        lefts, where = np.unique(self._left, return_inverse=True)
+        return lefts, where.reshape(-1)
+
+    def _shares(self, left: int) -> list[Share]:
+        return self._levels.shares.most(self.outside, int(left))
+
+    @cached_property
+    def _most_sharing(self) -> Ints:
+        """How many instances may share the words of each tensor at most, in any way to go on
+        (tensors, rows).
+        """
+        lefts, where = self._lefts
+        most = [np.max(self._shares(left), axis=0) for left in lefts]
+        return np.array(most, dtype=np.int64).reshape(-1, len(self.costs.tensors)).T[:, where]
 
     def _next_loops(self) -> list[tuple[tuple[int, ...], Flags]]:
         """The kinds of the next temporal loop for each tensor, and which rows may go on so."""
         costs, tile, loops = self.costs, self.rows.tile, self.costs.loops
         kinds = [(kind, loops.repeats(self.outside, tile, dims)) for kind, dims in costs.kinds]
         rounds = (costs.sizes / tile).prod(axis=1)
-        ends = np.asarray(rounds <= self.left * costs.beyond(self.outside))
+        ends = np.asarray(rounds <= self._left * costs.beyond(self.outside))
         ends &= loops.all_spread(self.outside, tile)
         kinds.append(((ENDS,) * len(costs.tensors), ends))
         return [each for each in kinds if each[1].any()]
@@ -277,7 +299,7 @@ class Ahead:
         """Who may supply a tensor to instances of which so many share its words at most, or use
         them.
         """
-        instances = self.left * self.costs.beyond(self.outside)
+        instances = self._left * self.costs.beyond(self.outside)
         shared, sliding = np.minimum(shares, self._sharing(n)), self._sliding.get(n)
         carried = sliding.carried(self.rows) if sliding and self.costs.networks else 0.0
         _, overlap = self.costs.tensors[n].overlap(self.rows.tile)

@@ -63,7 +63,7 @@ def _most(groups: Groups, done: Groups, first: Mesh, others: tuple[Mesh, ...]) -
     elif done:
         now, *later = done
         rest = (), tuple(later)
-        ways = ((count, (first, *left)) for count, left in _ways(now.rounds, others))
+        ways = tuple((count, (first, *left)) for count, left in _ways(now.rounds, others))
     else:
         return 1
     return max(min(count, now.most) * _most(*rest, left[0], left[1:]) for count, left in ways)

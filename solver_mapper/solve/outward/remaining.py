@@ -13,7 +13,6 @@ from solver_mapper.solve.outward.ahead import Ahead, settled_energy
 from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Outside
-from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 
 FEW = 256
@@ -24,33 +23,6 @@ SAMPLE, WORTH = 32, 1 / 8
 """Of how many rows ways to spread are looked at first; and which share of these has to be dropped
 because of that, so that it is done for all others.
 """
-
-
-class _Aheads:
-    """What may follow rows, those together that have the same left of the innermost mesh to come.
-
-    alone: of all rows, if they all have the same.
-    """
-
-    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside):
-        left = outer.costs.left(outside, rows.meshes)
-        numbers = [int(number) for number in np.unique(left)] or [1]
-        self.alone = Ahead(outer, rows, outside, numbers[0]) if len(numbers) == 1 else None
-        if self.alone is None:
-            self._places = [np.flatnonzero(left == number) for number in numbers]
-            self._each = [
-                Ahead(outer, rows.take(places), outside, number)
-                for places, number in zip(self._places, numbers, strict=True)
-            ]
-
-    def figures(self, how: Callable[[Ahead], Floats]) -> Floats:
-        """Figures of all rows (rows, ...)."""
-        if self.alone is not None:
-            return how(self.alone)
-        found = np.concatenate([how(each) for each in self._each])
-        ordered = np.empty_like(found)
-        ordered[np.concatenate(self._places)] = found
-        return ordered
 
 
 def _complete(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
@@ -68,15 +40,15 @@ def least_rank(
 ) -> Floats:
     """The least rank of the goal of a whole mapping, by all bounds together."""
     cycles = least_cycles(spread_ahead.costs, aim.latency, rows, outside)
-    ranks, aheads = np.full(len(rows), -np.inf), _Aheads(spread_ahead.outer, rows, outside)
+    ranks, ahead = np.full(len(rows), -np.inf), Ahead(spread_ahead.outer, rows, outside)
     for bound in _bounds(spread_ahead, aim, outside, closely=True):
-        energy, least = bound(rows, aheads)
+        energy, least = bound(rows, ahead)
         least = np.maximum(least, rank(spread_ahead.costs, aim, cycles, energy))
         ranks = np.maximum(ranks, least)
     return ranks
 
 
-Bound = Callable[[InnerMappings, _Aheads], tuple[Floats, Floats]]
+Bound = Callable[[InnerMappings, Ahead], tuple[Floats, Floats]]
 """The least energy and the least rank of rows; nothing is known where these are minus infinity."""
 
 
@@ -89,14 +61,13 @@ def _bounds(
     costs = spread_ahead.costs
 
     def unranked(how: Callable[[Ahead], Floats]) -> Bound:
-        def bound(rows: InnerMappings, aheads: _Aheads) -> tuple[Floats, Floats]:
-            return aheads.figures(how), np.full(len(rows), -np.inf)
+        def bound(rows: InnerMappings, ahead: Ahead) -> tuple[Floats, Floats]:
+            return how(ahead), np.full(len(rows), -np.inf)
 
         return bound
 
-    def with_cycles(rows: InnerMappings, aheads: _Aheads) -> tuple[Floats, Floats]:
-        ranks = aheads.figures(lambda ahead: ahead.least_rank(aim))
-        return np.full(len(rows), -np.inf), ranks
+    def with_cycles(rows: InnerMappings, ahead: Ahead) -> tuple[Floats, Floats]:
+        return np.full(len(rows), -np.inf), ahead.least_rank(aim)
 
     if not outside.holders:
         yield lambda rows, _: (_complete(costs, rows, outside), np.full(len(rows), -np.inf))
@@ -104,7 +75,7 @@ def _bounds(
     yield unranked(Ahead.apart)
     yield unranked(Ahead.together)
     if closely and spread_ahead.blocks(outside):
-        yield lambda rows, aheads: _spread_out(spread_ahead, aim, rows, aheads)
+        yield lambda rows, ahead: _spread_out(spread_ahead, aim, rows, ahead)
     if _levels_may_be_slow(costs, aim, outside):
         yield with_cycles
 
@@ -123,19 +94,19 @@ def promising(
     """
     costs = spread_ahead.costs
     rows, cycles, *dropped = in_time(costs, aim, rows, outside)
-    aheads: _Aheads | None = None
+    ahead: Ahead | None = None
     for bound in _bounds(spread_ahead, aim, outside, closely=closely):
         if not len(rows):
             break
-        aheads = aheads or _Aheads(spread_ahead.outer, rows, outside)
-        energy, ranks = bound(rows, aheads)
+        ahead = ahead or Ahead(spread_ahead.outer, rows, outside)
+        energy, ranks = bound(rows, ahead)
         floor = np.maximum(rows.floor, energy)
         ranks = np.maximum(np.maximum(ranks, rank(costs, aim, cycles, floor)), rows.least)
         rows = replace(rows, floor=floor, least=ranks)
         below = np.asarray(ranks * (1 - NOISE) < aim.target)
         if np.count_nonzero(~below) > (0 if len(rows) > FEW else len(rows) / 2):
             dropped.append(rows.take(~below))
-            rows, cycles, aheads = rows.take(below), cycles[below], None
+            rows, cycles, ahead = rows.take(below), cycles[below], None
     below = np.asarray(rows.least * (1 - NOISE) < aim.target)
     if not below.all():
         dropped.append(rows.take(~below))
@@ -144,16 +115,14 @@ def promising(
 
 
 def _spread_out(
-    spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, aheads: _Aheads
+    spread_ahead: SpreadAhead, aim: Aim, rows: InnerMappings, every: Ahead
 ) -> tuple[Floats, Floats]:
     """The least energy and rank by the ways to spread ahead, of all rows if that drops some."""
-    every = aheads.alone
-    assert every is not None, "where a mesh is begun, there are no ways to spread ahead"
     if len(rows) <= SAMPLE:
         return spread_ahead.least(every, aim)
 
     def least(some: Flags) -> tuple[Floats, Floats]:
-        ahead = Ahead(spread_ahead.outer, rows.take(some), every.outside, every.left)
+        ahead = Ahead(spread_ahead.outer, rows.take(some), every.outside)
         return spread_ahead.least(ahead, aim)
 
     energy, ranks = np.full((2, len(rows)), -np.inf)

@@ -5,7 +5,7 @@ each for itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import inf, prod
 from operator import mul
@@ -31,26 +31,31 @@ class Shares:
     def __init__(self, costs: Costs):
         self._costs = costs
         self._known: dict[tuple[int, Outside], list[Share]] = {}
+        self._every = cache(self._side_by_side)
 
     def most(self, outside: Outside, left: int) -> list[Share]:
         """Shares if `left` are left of the innermost mesh to come; those that others reach in every
         tensor are left out.
         """
-        key = left, outside._replace(holders=0)
-        if key not in self._known:
+        outside = outside._replace(holders=0)
+        if (left, outside) not in self._known:
+            room = left * self._costs.beyond(outside)
+            some = [each for each, used in self._every(outside) if used <= room]
             # Where constraints leave no loops that fit, nothing is shared.
-            nothing = [(1,) * len(self._costs.tensors)]
-            self._known[key] = self._side_by_side(outside, left) or nothing
-        return self._known[key]
+            self._known[left, outside] = largest(some) or [(1,) * len(self._costs.tensors)]
+        return self._known[left, outside]
 
-    def _side_by_side(self, outside: Outside, left: int) -> list[Share]:
-        """Over all loops that use no more instances than there are."""
-        room = left * self._costs.beyond(outside)
+    def _side_by_side(self, outside: Outside) -> list[tuple[Share, int]]:
+        """What loops share that use no more instances than there are, if nothing is in use of the
+        innermost mesh to come; and how many instances that takes at least.
+        """
+        none = np.ones((1, 2), dtype=np.int64)
+        room = int(self._costs.left(outside, none)[0]) * self._costs.beyond(outside)
         shares = {(1,) * len(self._costs.tensors): 1}
         for dims in self._together:
             check_time()
             grown: dict[Share, int] = {}
-            for bounds in self._bounds(dims, outside, left):
+            for bounds in self._bounds(dims, outside, room):
                 more = [tensor.shared(bounds) for tensor in self._costs.tensors]
                 for each, before in shares.items():
                     used = before * prod(bounds.values())
@@ -58,7 +63,7 @@ class Shares:
                         share = tuple(map(mul, each, more))
                         grown[share] = min(used, grown.get(share, used))
             shares = grown
-        return largest(shares)
+        return list(shares.items())
 
     @cached_property
     def _together(self) -> list[tuple[int, ...]]:
@@ -70,7 +75,7 @@ class Shares:
         return [tuple(sorted(each)) for each in groups]
 
     def _bounds(
-        self, dims: tuple[int, ...], outside: Outside, left: int
+        self, dims: tuple[int, ...], outside: Outside, room: int
     ) -> Iterator[dict[int, int]]:
         """Spatial loops over these dimensions that have room; those that are spread have no more
         over the innermost mesh to come.
@@ -80,21 +85,22 @@ class Shares:
             [
                 bound
                 for bound in self._costs.loops.spread_over(dim, outside)
-                if bound <= (beyond if dim in spread else left * beyond)
+                if bound <= (beyond if dim in spread else room)
             ]
             for dim in dims
         ]
         for bounds in product(*options):
-            if prod(bounds) <= left * beyond:
+            if prod(bounds) <= room:
                 yield dict(zip(dims, bounds, strict=True))
 
 
 def largest(shares: Iterable[Share]) -> list[Share]:
     """Those that no other one reaches everywhere."""
     kept: list[Share] = []
-    for most in sorted(set(shares), reverse=True):
-        if not any(all(map(int.__ge__, other, most)) for other in kept):
-            kept.append(most)
+    rest = np.array(sorted(set(shares), reverse=True))
+    while len(rest):
+        kept.append(tuple(rest[0].tolist()))
+        rest = rest[(rest > rest[0]).any(axis=1)]
     return kept
 
 

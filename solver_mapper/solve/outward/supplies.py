@@ -19,9 +19,10 @@ that the next loop brings at least, from wherever.
 
 
 class Supply:
-    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` further
-    out than the inner mapping together, of which at most `shared` (..., holders, rows) share its
-    words that each level sends; whatever these share, figures are (..., holders, rows) as well.
+    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` (rows,)
+    further out than the inner mapping together, of which at most `shared` (..., holders, rows)
+    share its words that each level sends; whatever these share, figures are (..., holders, rows) as
+    well.
 
     carried: what networks further in charge in pJ for each word, whoever shares it.
     overlap: how many times as many instances may hold a word as may share it (rows,), since tiles
@@ -35,7 +36,7 @@ class Supply:
         costs: Costs,
         number: int,
         outside: Outside,
-        instances: int,
+        instances: Ints,
         shared: Floats,
         carried: Floats | float,
         overlap: Floats | float = 1.0,
