@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from solver_mapper.deadline import check_time
 from solver_mapper.solve.fused.alike import Form, form_of
 from solver_mapper.solve.fused.collect import Collector, Points, columns
 from solver_mapper.solve.fused.compiled import compile_skeleton
+from solver_mapper.solve.fused.computing import least_time, operations
 from solver_mapper.solve.fused.cuts import EinsumView
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Least, Minimizer
@@ -128,14 +128,10 @@ class CellMaker:
         return np.min(costs, axis=0) if costs else np.zeros(self.width)
 
     def _computing(self, einsum: Einsum, compute: Unit) -> Floats:
-        calls = 0 if einsum.copy else einsum.operations * compute.count_scale
         repeats = self.graph.workload.instances * einsum.instances
-        times = [
-            line.weights.get("compute", Fraction(0)) * calls / compute.instances + line.constant
-            for line in compute.latency.lines
-        ]
+        calls = operations(einsum, compute)
         energy = repeats * calls * compute.actions["compute"].energy
-        return self.cost(float(energy), float(repeats * max(times, default=Fraction(0))))
+        return self.cost(float(energy), float(repeats) * least_time(einsum, compute))
 
     def searches(
         self, view: EinsumView, roomy: bool = False, most: int | None = None

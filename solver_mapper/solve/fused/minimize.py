@@ -25,6 +25,7 @@ from solver_mapper.solve.fused.compiled import (
     bounds_of,
     without_dominated,
 )
+from solver_mapper.solve.fused.computing import least_time
 from solver_mapper.solve.fused.terms import Floats
 
 _BLOCK = 4_000_000
@@ -313,6 +314,7 @@ class Minimizer:
         self.beam, self.spent, self.most = 0, 0, float("inf")
         self.rows = _Rows(compiled)
         self.compiled = compiled
+        self.fastest = least_time(compiled.skeleton.einsum, compiled.skeleton.chain.compute)
         held = [part for _, parts in compiled.held for part in parts]
         quantities = (compiled.energy, *compiled.lines, *compiled.limits, *held)
         self.weights = np.array([quantity.weights for quantity in quantities])
@@ -367,18 +369,17 @@ class Minimizer:
         bounds = bounds_of(self.compiled, self.weights)
         base = bounds.rest(list(range(len(self.compiled.groups))))
         totals = self.constants + self.weights @ base + bounds.excess.sum(axis=1)
-        latency = max(float(totals[self.lines].max(initial=0.0)), 0.0)
-        dynamic = max(float(totals[0]), 0.0)
-        return (
-            float(self.goal.total_energy(np.array(dynamic), np.array(latency))),
-            self.goal.repeats * latency,
-        )
+        latency = self._latency(totals[:, None])
+        energy = self.goal.total_energy(np.maximum(totals[:1], 0.0), latency)
+        return float(energy[0]), self.goal.repeats * float(latency[0])
+
+    def _latency(self, totals: Floats) -> Floats:
+        """The latency of one run at least, for columns of quantities."""
+        return np.asarray(totals[self.lines].max(axis=0, initial=self.fastest))
 
     def objective(self, totals: Floats) -> Floats:
         """The goal for columns of quantities."""
-        lines = totals[self.lines]
-        latency = lines.max(axis=0) if len(lines) else np.zeros(totals.shape[1])
-        return self.goal.value(np.maximum(totals[0], 0.0), np.maximum(latency, 0.0))
+        return self.goal.value(np.maximum(totals[0], 0.0), self._latency(totals))
 
     def promising(self, states: _States, bounds: FactorBounds) -> tuple[NDArray[np.bool_], Floats]:
         """Which states may still become legal and better than the best, and a bound of what they
@@ -408,9 +409,7 @@ class Minimizer:
 
     def outlook(self, totals: Floats, trips: NDArray[np.int64]) -> Outlook:
         """The least that states may come to, given their quantities at least."""
-        lines = totals[self.lines]
-        latency = lines.max(axis=0) if len(lines) else np.zeros(totals.shape[1])
-        latency = np.maximum(latency, 0.0)
+        latency = self._latency(totals)
         energy = self.goal.total_energy(np.maximum(totals[0], 0.0), latency)
         return Outlook(energy, self.goal.repeats * latency, trips, totals[self.held])
 
