@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import solver_mapper as sm
 from solver_mapper.deadline import TimeUp
@@ -44,6 +45,53 @@ def test_bounds_of_little_effort_are_no_higher_and_may_be_raised():
     assert (little <= whole).all() and (little < whole).any()
     again = CellMaker(graph, EnergyDelayProduct(1, 1), lambda: False).relaxed(view)
     assert again is not None and np.allclose(again, whole, rtol=1e-9)
+
+
+PAIR = """
+arch:
+  nodes:
+  - !Memory
+    name: DRAM
+    leak_power: 0
+    size: inf
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions: [{name: read, energy: 8, throughput: inf}, {name: write, energy: 8, throughput: inf}]
+  - !Memory
+    name: GLB
+    leak_power: 0
+    size: 4096
+    tensors: {keep: ~DRAM, may_keep: All}
+    actions: [{name: read, energy: 1, throughput: inf}, {name: write, energy: 1, throughput: inf}]
+  - !Container
+    name: Array
+    spatial: [{name: X, fanout: 8, may_reuse: All}, {name: Y, fanout: 8, may_reuse: All}]
+  - !Compute
+    name: MAC
+    leak_power: 0
+    actions: [{name: compute, energy: 1, throughput: 1}]
+workload:
+  rank_sizes: {M: 64, K: 64, N: 64, P: 64}
+  bits_per_value: {All: 8}
+  einsums:
+  - "B[m, n] = A[m, k] * W[k, n]"
+  - "C[m, p] = B[m, n] * V[n, p]"
+"""
+
+
+@pytest.mark.parametrize("position", [0, 1])
+def test_no_bound_is_below_what_the_operations_take(position, tmp_path):
+    """Though each group of a skeleton's variables may fill all fan-outs by itself."""
+    (tmp_path / "pair.yaml").write_text(PAIR)
+    spec = sm.load(tmp_path / "pair.yaml")
+    graph = Graph(spec.need_architecture(), spec.need_workload())
+    maker = CellMaker(graph, EnergyDelayProduct(1, 1), lambda: False)
+    stepper, left = Stepper(graph, 0), CLOSED
+    for earlier in range(position):
+        left = next(step.right for step in stepper.steps(earlier, left) if not step.view.fused)
+    found = [maker.relaxed(step.view, 0) for step in stepper.steps(position, left)]
+    known = [least for least in found if least is not None]
+    assert known
+    assert all((least >= maker.computing(position) * (1 - 1e-12)).all() for least in known)
 
 
 def test_answers_do_not_depend_on_the_effort_of_first_bounds(monkeypatch):
