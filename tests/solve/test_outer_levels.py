@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from solver_mapper.core.architecture import Architecture
-from solver_mapper.core.constraints import Constraints
+from solver_mapper.core.constraints import Constraints, KeepConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.solve.outward import outer_levels
 from solver_mapper.solve.outward.inner import Floats, Outside
@@ -64,6 +64,42 @@ def test_tiles_below_a_mesh_may_become_those_above_it(seed):
                     further &= (tiles[:, others] == tile[others]).all(axis=1)
                     least = outer[..., further].min(axis=-1)
                     assert not_above(inner[..., place], least)
+
+
+@pytest.mark.parametrize("seed", [*range(30), *in_campaigns(range(30, 80))])
+def test_choices_of_suppliers_that_constraints_leave_cost_what_they_did(seed):
+    """Some levels have to hold tensors, others must not; figures of the choices that are left are
+    no lower than without constraints, and no level is a supplier that must not hold a tensor, or
+    stands outside one that has to.
+    """
+    random = Random(seed)
+    problem, architecture = drawn_problem(random), narrow(random, drawn_architecture(random))
+    kept = {
+        (level.name, tensor): random.choice([True, False, None])
+        for level in architecture.levels[1:]
+        for tensor in problem.tensor_names
+    }
+    chosen = tuple(
+        KeepConstraint(level, "", tensor, keep)
+        for (level, tensor), keep in kept.items()
+        if keep is not None
+    )
+    goal = parse_objective("energy").goals[0]
+    free, bound = (
+        Walk(EnumeratedMapspace(architecture, problem, Constraints(each)), goal)
+        for each in ((), chosen)
+    )
+    tiles = free.outer.lattice.tiles
+    for holders in range(1, free.costs.depth + 1):
+        outside, left = Outside(holders, holders - 1), []
+        for n, tensor in enumerate(problem.tensor_names):
+            left.append(bound.costs.suppliers(n, holders))
+            inside = [kept.get((each.name, tensor)) for each in architecture.levels[:holders]]
+            assert all(inside[level] is not False for level in left[-1])
+            assert True not in inside[left[-1][0] + 1 :]
+        every = free.outer.least(tiles, outside)[np.ix_(*left)]
+        some = bound.outer.least(tiles, outside)
+        assert some.shape == every.shape and not_above(every, some)
 
 
 def test_no_figure_is_rounded_up():

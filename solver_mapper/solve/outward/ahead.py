@@ -156,8 +156,8 @@ class Ahead:
         return best
 
     def _by_choice(self, n: int, figures: Floats) -> Floats:
-        """Figures of a tensor by its supplier (holders, rows), for all choices of suppliers: to be
-        added to what is (holders, ..., rows).
+        """Figures of a tensor by its supplier (suppliers, rows), for all choices of suppliers: to
+        be added to what is (suppliers, ..., rows).
         """
         sides = [1] * len(self.costs.tensors)
         sides[n] = len(figures)
@@ -165,7 +165,7 @@ class Ahead:
 
     def _slowest(self, some: slice) -> Floats:
         """The cycles that the level needs which takes the longest, for all choices of suppliers of
-        some rows (holders, ..., rows).
+        some rows (suppliers, ..., rows).
         """
         costs, needed = self.costs, np.zeros(1)
         for level in filter(costs.slowness, range(self.outside.holders)):
@@ -174,15 +174,17 @@ class Ahead:
             for n, (tensor, (sent, again)) in enumerate(
                 zip(costs.tensors, self._fewest, strict=True)
             ):
-                if level < costs.first_holder[n]:
+                suppliers = costs.suppliers(n, self.outside.holders)
+                if level < costs.first_holder[n] or level not in suppliers:
                     continue
+                place = suppliers.index(level)
                 words, read = np.zeros((2, *sent[:, some].shape))
-                words[level] = rounded(sent[level, some], room)
+                words[place] = rounded(sent[place, some], room)
                 if not tensor.written:
                     reads = reads + self._by_choice(n, words)
                     continue
-                mine = again[level, some]
-                read[level] = mine if tensor.exact else rounded(mine, room)
+                mine = again[place, some]
+                read[place] = mine if tensor.exact else rounded(mine, room)
                 writes = writes + self._by_choice(n, words)
                 reads = reads + self._by_choice(n, read)
             for each in cycles_of(costs, level, reads, writes):
@@ -192,7 +194,7 @@ class Ahead:
     @cached_property
     def _fewest(self) -> list[tuple[Floats, Floats]]:
         """For each tensor, the fewest words that its next holder sends, and of partial sums the
-        fewest that it reads again; (holders, rows).
+        fewest that it reads again; (suppliers, rows).
         """
         found = []
         for n, tensor in enumerate(self.costs.tensors):
@@ -207,10 +209,11 @@ class Ahead:
 
     @cached_property
     def _cheapest(self) -> list[Floats]:
-        """For each tensor, its cheapest supply (holders, rows), whatever loops share."""
-        found, shape = [], (self.outside.holders, len(self.rows))
+        """For each tensor, its cheapest supply (suppliers, rows), whatever loops share."""
+        found = []
         for n in range(len(self.costs.tensors)):
-            supply, best = self._from(n, self._most_sharing[n]), np.full(shape, np.inf)
+            supply = self._from(n, self._most_sharing[n])
+            best = np.full((len(supply.levels), len(self.rows)), np.inf)
             for kind, possible in self.kinds:
                 energy = self._supplied(supply, kind[n])
                 best = np.minimum(best, np.where(possible, energy, np.inf))
@@ -227,17 +230,17 @@ class Ahead:
 
     @cached_property
     def _barred(self) -> list[Flags]:
-        """For each tensor, which levels may not hold its tiles (holders, rows)."""
-        costs, levels = self.costs, range(self.outside.holders)
+        """For each tensor, which levels may not hold its tiles (suppliers, rows)."""
+        costs, holders = self.costs, self.outside.holders
         words = [tensor.tile_words(self.rows.tile) for tensor in costs.tensors]
         return [
-            np.array([~costs.may_hold(n, level, each) for level in levels])
+            np.array([~costs.may_hold(n, level, each) for level in costs.suppliers(n, holders)])
             for n, each in enumerate(words)
         ]
 
     def _further_out(self, kind: tuple[int, ...] | None = None) -> Floats:
-        """What the levels further out cost, for all choices of suppliers: (holders, ..., rows).
-        `kind`: of the next temporal loop, if that is known.
+        """What the levels further out cost, for all choices of suppliers: (suppliers, ...,
+        rows). `kind`: of the next temporal loop, if that is known.
         """
         return self._levels.least(self.rows.tile, self.outside, kind, self.unmoved)
 
@@ -271,7 +274,7 @@ class Ahead:
 
     def _supply(self, n: int, shares: tuple[int, ...], kind: int) -> Floats:
         """The least energy of a tensor's next supply by the levels that may hold its tiles
-        (shares, holders, rows), if the next loop is of some kind, and so many instances share its
+        (shares, suppliers, rows), if the next loop is of some kind, and so many instances share its
         words at most.
         """
         key = n, shares, kind
@@ -282,7 +285,7 @@ class Ahead:
         return self._supplies[key]
 
     def _supplied(self, supply: Supply, kind: int) -> Floats:
-        """The same for shares of each holder (shares, holders, rows)."""
+        """The same for shares of each holder (shares, suppliers, rows)."""
         n = supply.number
         words = self._waiting(n)[kind]
         found = (
@@ -322,9 +325,9 @@ class Ahead:
 
 def _least_together(outer: Floats, supplies: list[Floats], which: list[tuple[int, ...]]) -> Floats:
     """The least of what suppliers of all tensors cost together, with what levels further out cost
-    (holders, ..., rows), over all choices of suppliers and all ways to share (rows,).
+    (suppliers, ..., rows), over all choices of suppliers and all ways to share (rows,).
 
-    supplies: of each tensor (shares, holders, rows). `which`: of these shares, for each way.
+    supplies: of each tensor (shares, suppliers, rows). `which`: of these shares, for each way.
     """
     # The first one is added to the most figures.
     order = sorted(range(len(supplies)), key=lambda n: len(supplies[n]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from math import ceil, prod
 
 import numpy as np
@@ -186,6 +186,7 @@ class Costs:
             raise ValueError("the walk has no costs for a tensor")
         self.first_holder = [self._first_holder(number) for number in range(len(tensors))]
         self.holds[0] = [[True] for _ in tensors]
+        self.suppliers = cache(self._suppliers)
         together = [dim for each in self.tensors for rank in each.ranks for dim in rank.dims]
         self.moving = set(together)
         self.order = list(dict.fromkeys([*together, *range(len(self.sizes))]))
@@ -220,6 +221,14 @@ class Costs:
         if choices[first] != [True]:
             raise ValueError("it is open which level is the outermost one that holds a tensor")
         return first
+
+    def _suppliers(self, number: int, before: int) -> list[int]:
+        """The levels outside `before` of which one is the next to supply a tensor to whatever is
+        further in: those that may hold it, from the innermost one that has to.
+        """
+        levels = [level for level in range(before) if True in self.holds[level][number]]
+        has_to = [level for level in levels if self.holds[level][number] == [True]]
+        return levels[levels.index(has_to[-1]) :]
 
     def _switched_off(self, mapspace: EnumeratedMapspace, name: str) -> SwitchedOff:
         numbers = {level.name: n for n, level in enumerate(self.architecture.levels)}

@@ -32,8 +32,9 @@ class Fills:
         self._shared: dict[tuple[int, int], Floats] = {}
 
     def energy(self, level: int, fill: Fill) -> Floats:
-        """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier (level,
-        tiles), if the next temporal loop is of this kind and at most so many instances share words.
+        """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier
+        (suppliers, tiles), if the next temporal loop is of this kind and at most so many instances
+        share words.
         """
         key = level, fill
         if key not in self._known:
@@ -41,13 +42,13 @@ class Fills:
         return self._known[key]
 
     def again(self, level: int, number: int) -> Floats:
-        """What a tensor costs more in pJ, by its supplier (level + 1, tiles), if the loops that it
+        """What a tensor costs more in pJ, by its supplier (suppliers, tiles), if the loops that it
         was counted for once, which leave it alone, end inside the tile of `level`: each round of
         such loops that are left further out brings all of its words anew.
         """
         costs, tensor, rest = self.costs, self.costs.tensors[number], self._repeats[number]
         found = []
-        for outer in range(level + 1):
+        for outer in costs.suppliers(number, level + 1):
             rates, room = costs.rates[number][outer], costs.room(outer)
             words = tensor.words * rest / np.minimum(rest, costs.room(level) // room)
             price = rates.update if tensor.written else rates.send
@@ -62,7 +63,7 @@ class Fills:
         idle, own, room = self._idle(level, number), costs.rates[number][level], costs.room(level)
         alike = idle[0] * self._overlaps[number]
         found = []
-        for outer in range(level):
+        for outer in costs.suppliers(number, level):
             rates = costs.rates[number][outer]
             shared = np.minimum(np.minimum(idle[outer], share), room // costs.room(outer))
             words = np.maximum(sent / shared, tensor.words)

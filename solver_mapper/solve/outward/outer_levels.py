@@ -76,8 +76,8 @@ class OuterLevels:
         self.fills = Fills(costs, self.lattice)
         self.shares = Shares(costs)
         self._tables: list[dict[Dims, Floats]] = []
-        """Of each level: (states, holders, ..., tiles), for each choice of suppliers among this
-        level and those further out."""
+        """Of each level: (states, suppliers, ..., tiles), for each choice of suppliers among this
+        level and those further out (`Costs.suppliers`)."""
         self.dims: dict[Spared, list[int]] = defaultdict(list)
         for kind, dims in costs.kinds:
             self.dims[spared_by(kind)] += dims
@@ -107,7 +107,7 @@ class OuterLevels:
             return found
         for spared in self.dims:
             found += [State(spared), *(State(spared, n) for n in sorted(spared))]
-        choices = (costs.depth - 1) ** len(costs.tensors)
+        choices = prod(self._choices(costs.depth - 2))
         return found if len(found) * choices * len(self.lattice) <= MOST_FIGURES else found[:1]
 
     @property
@@ -118,9 +118,13 @@ class OuterLevels:
     @property
     def figures(self) -> int:
         """How many the tables of all levels have for each state."""
-        tensors = len(self.costs.tensors)
-        choices = sum((level + 1) ** tensors for level in range(self.costs.depth - 1))
-        return len(self.lattice) * int(choices)
+        choices = sum(prod(self._choices(level)) for level in range(self.costs.depth - 1))
+        return len(self.lattice) * choices
+
+    def _choices(self, level: int) -> list[int]:
+        """How many suppliers of each tensor the tables of a level tell apart."""
+        costs = self.costs
+        return [len(costs.suppliers(n, level + 1)) for n in range(len(costs.tensors))]
 
     def least(
         self,
@@ -130,7 +134,7 @@ class OuterLevels:
         may: Flags | None = None,
     ) -> Floats:
         """The least energy in pJ that all holders outside spend on their own tiles, for each choice
-        of which of them supplies each tensor next: (holders, ..., rows).
+        of which of them supplies each tensor next: (suppliers, ..., rows).
 
         kind: of the next temporal loop, if that is known; `may`: whether each tensor (rows,
               tensors) is counted as staying until loops over its own dimensions stand outside.
@@ -149,8 +153,8 @@ class OuterLevels:
         return np.asarray(whatever)
 
     def around_meshes(self, level: int) -> tuple[Floats, Floats]:
-        """The tables of a level (states, holders, ..., tiles) for tiles that may be spread over any
-        dimensions before there is a temporal loop, and for those that are not.
+        """The tables of a level (states, suppliers, ..., tiles) for tiles that may be spread over
+        any dimensions before there is a temporal loop, and for those that are not.
         """
         tables = self._of(level)
         every = tables[self._spreadable(0)]
@@ -187,10 +191,10 @@ class OuterLevels:
     def _of_level(self, level: int) -> dict[Dims, Floats]:
         """The tables of a level, by the dimensions that the mesh below it may still have."""
         check_time()
-        costs, tensors, every = self.costs, len(self.costs.tensors), self._spreadable(0)
-        if (level + 1) ** tensors * len(self.lattice) > MOST_FIGURES:
+        costs, choices, every = self.costs, self._choices(level), self._spreadable(0)
+        if prod(choices) * len(self.lattice) > MOST_FIGURES:
             raise ValueError("there are too many tiles and suppliers")
-        shape = (len(self._states), *(level + 1,) * tensors, len(self.lattice))
+        shape = (len(self._states), *choices, len(self.lattice))
         if not level:
             return {every: np.zeros(shape)}
         tables = {
@@ -200,7 +204,8 @@ class OuterLevels:
         outer = self._tables[level - 1][every]
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
-            place = tuple(level if n in held else slice(level) for n in range(tensors))
+            outside = self._choices(level - 1)
+            place = tuple(-1 if n in held else slice(more) for n, more in enumerate(outside))
             fits = self._fits(level, held)
             filled = _Filled(self, level, held, outer, fits) if held else None
             for mesh, table in tables.items():
@@ -299,9 +304,10 @@ class _Filled:
             again = self._levels.fills.again(self._level, stayed).take(self._some, axis=1)
             axes = [1] * len(self._others)
             if stayed in self._held:
-                again = again[self._level :]
+                again = again[-1:]
             else:
-                again, axes[self._others.index(stayed)] = again[: self._level], self._level
+                more = len(self._levels.costs.suppliers(stayed, self._level))
+                again, axes[self._others.index(stayed)] = again[:more], more
             found = found + again.reshape(*axes, -1)
         return self._everywhere(np.minimum(ends, found))
 

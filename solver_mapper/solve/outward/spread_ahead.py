@@ -37,7 +37,9 @@ class Block(NamedTuple):
     """Choices of suppliers with the same meshes inside the innermost one of them, and the ways to
     spread over these, in classes that share the same.
 
-    levels: of which one is the innermost supplier. `choices`: (choices, tensors), the suppliers.
+    levels: of which one is the innermost supplier. `choices`: (choices, tensors), where these stand
+            among the suppliers of whatever is further in (`Costs.suppliers`); `in_tables`: and in
+            the tables of the innermost one of the levels.
     further: (ways,), by how much ways move a tile in the lattice: the first ones of all classes,
              then the second ones, and so on, so many of `each`.
     fits: of each dimension (divisors, ways), whether a tile with this extent has room for them;
@@ -51,6 +53,7 @@ class Block(NamedTuple):
 
     levels: tuple[int, ...]
     choices: Ints
+    in_tables: Ints
     further: Ints
     each: tuple[int, ...]
     fits: list[Flags | None]
@@ -108,7 +111,7 @@ class SpreadAhead:
         states = [self.outer.number(spared, n) for n in (None, *sorted(stay))]
         before, after = self.outer.around_meshes(block.levels[-1])
         sides, tiles = before.shape[1:-1], len(self.outer.lattice)
-        firsts = np.ravel_multi_index(tuple(block.choices.T), sides) * tiles
+        firsts = np.ravel_multi_index(tuple(block.in_tables.T), sides) * tiles
         return (
             Tables(firsts, [before[state].reshape(-1) for state in states]),
             Tables(firsts, [after[state].reshape(-1) for state in states]),
@@ -124,11 +127,19 @@ class SpreadAhead:
         rooms = [costs.room(min(level, outside.meshes)) for level in range(outside.holders)]
         for room, levels in groupby(range(outside.holders), rooms.__getitem__):
             alike = tuple(levels)
+            choices = self._choices(alike, outside.holders)
+            if not choices:
+                continue
             ways = self._spread(outside, costs.sides[alike[0] : outside.meshes])
             if len(ways) > MOST_WAYS:
                 return []
-            found.append(self._block(alike, ways, room, outside.holders))
+            found.append(self._block(alike, choices, ways, room, outside.holders))
         return found
+
+    def _choices(self, levels: tuple[int, ...], holders: int) -> list[tuple[int, ...]]:
+        """The suppliers of all tensors of which the innermost one is among these levels."""
+        suppliers = [self.costs.suppliers(n, holders) for n in range(len(self.costs.tensors))]
+        return [choice for choice in product(*suppliers) if max(choice) in levels]
 
     def _spread(self, outside: Outside, meshes: list[Mesh]) -> Ints:
         """All loops (ways, dimensions) over these of the meshes to come."""
@@ -141,8 +152,15 @@ class SpreadAhead:
             found = found[[may_lie(way, meshes) for way in found.tolist()]]
         return found
 
-    def _block(self, levels: tuple[int, ...], ways: Ints, room: int, holders: int) -> Block:
-        costs, suppliers = self.costs, range(levels[-1] + 1)
+    def _block(
+        self,
+        levels: tuple[int, ...],
+        choices: list[tuple[int, ...]],
+        ways: Ints,
+        room: int,
+        holders: int,
+    ) -> Block:
+        costs = self.costs
         bounds = [dict(enumerate(way)) for way in ways.tolist()]
         shares = np.array([[each.shared(way) for each in costs.tensors] for way in bounds])
         sliding = [each.number for each in costs.sliding]
@@ -158,13 +176,13 @@ class SpreadAhead:
         np.maximum.at(used, number, ways.prod(axis=1))
         beyond = np.array([max(room // costs.room(level), 1) for level in range(holders)])
         known = [tuple(each) for each in classes[largest_first].tolist()]
-        choices = product(suppliers, repeat=len(costs.tensors))
         of_levels = [mine[:, None] * beyond for mine in classes[largest_first].T]
         for n, mine in zip(sliding, of_levels[len(costs.tensors) :], strict=True):
             of_levels[n] = np.column_stack([of_levels[n], mine])
         return Block(
             levels,
-            np.array([each for each in choices if max(each) in levels]),
+            self._places(choices, holders),
+            self._places(choices, levels[-1] + 1),
             self.outer.lattice.places(ways[order]),
             tuple(np.bincount(nth).tolist()),
             [self._fits(dim, bounds) for dim, bounds in enumerate(ways[order].T)],
@@ -172,6 +190,11 @@ class SpreadAhead:
             used * room,
             [known.index(each) for each in largest(map(tuple, known))],
         )
+
+    def _places(self, choices: list[tuple[int, ...]], before: int) -> Ints:
+        """Where choices stand among the suppliers of whatever is inside a level."""
+        suppliers = [self.costs.suppliers(n, before) for n in range(len(self.costs.tensors))]
+        return np.array([list(map(list.index, suppliers, choice)) for choice in choices])
 
     def _not_fixed(self, n: int) -> list[int]:
         """Dimensions over which spatial loops may have instances use the same words."""

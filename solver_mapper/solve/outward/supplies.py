@@ -19,10 +19,10 @@ that the next loop brings at least, from wherever.
 
 
 class Supply:
-    """Who may supply tensor `number`: the levels that are `outside`, to so many `instances` (rows,)
-    further out than the inner mapping together, of which at most `shared` (..., holders, rows)
-    share its words that each level sends; whatever these share, figures are (..., holders, rows) as
-    well.
+    """Who may supply tensor `number`: some of the levels `outside` (`Costs.suppliers`), to so many
+    `instances` (rows,) further out than the inner mapping together, of which at most `shared`
+    (..., holders, rows) share its words that each level sends; whatever these share, figures are
+    (..., suppliers, rows).
 
     carried: what networks further in charge in pJ for each word, whoever shares it.
     overlap: how many times as many instances may hold a word as may share it (rows,), since tiles
@@ -44,16 +44,18 @@ class Supply:
     ):
         # The outermost level may send to all.
         self.costs, self.number, self.shared = costs, number, shared[..., :1, :]
-        holders = outside.holders
-        self.tensor, rates = costs.tensors[number], costs.rates[number][:holders]
-        rooms = np.array([[costs.room(outer)] for outer in range(holders)])
-        self.apart = np.minimum(shared, instances // rooms)
-        self.users = instances // rooms if users is None else np.minimum(users, instances // rooms)
+        self.levels, self.tensor = costs.suppliers(number, outside.holders), costs.tensors[number]
+        rates = [costs.rates[number][outer] for outer in self.levels]
+        rooms = np.array([[costs.room(outer)] for outer in self.levels])
+        self.apart = np.minimum(shared[..., self.levels, :], instances // rooms)
+        self.users = instances // rooms
+        if users is not None:
+            self.users = np.minimum(users[..., self.levels, :], self.users)
         sent = [each.update if self.tensor.written else each.send for each in rates]
-        passing = [costs.entries(outer, outside.meshes) for outer in range(holders)]
+        passing = [costs.entries(outer, outside.meshes) for outer in self.levels]
         self.prices = (np.array(sent, dtype=float) + passing)[:, None]
         self.carried = carried
-        self.again = np.array([[costs.again(number, outer)] for outer in range(holders)])
+        self.again = np.array([[costs.again(number, outer)] for outer in self.levels])
         self.alike = np.minimum(self.shared * overlap, instances)
         self.first = self.tensor.span * np.minimum(self.alike, rooms)
 
