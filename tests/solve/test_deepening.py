@@ -336,7 +336,7 @@ def test_a_beam_comes_early_where_walks_are_far_from_what_is_known(incumbent, be
             widths.append(width)
             return deepening.Ends((), None, whole=False)
 
-    effort = deepening.EARLY * deepening.WIDTH * 2.5 / deepening.MANY
+    effort = deepening.EARLY * deepening.WIDTH * 1.5 / deepening.MANY
     walks = Deepening(Steep()).ends(lambda: (1.0, incumbent), effort)
     assert all(ends.least is not None for ends in walks if not widths)
     assert sum(sizes) < deepening.FOR_BEAMS * deepening.WIDTH

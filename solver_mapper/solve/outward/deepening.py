@@ -62,7 +62,7 @@ BETTER = 0.97
 
 WIDTH, WIDER = 64, 4
 """How wide the first beam is, and how many times as wide each next one."""
-FOR_BEAMS, EARLY = 4_000, 500
+FOR_BEAMS, EARLY = 4_000, 1_000
 """Inner mappings that walks examine before a beam, for each of its width; and before an early one,
 where they have as many yet to examine as before a usual one.
 """
