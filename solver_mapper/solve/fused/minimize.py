@@ -300,7 +300,7 @@ def _rows_of(compiled: CompiledTables) -> int:
 
 class Minimizer:
     """Searches one skeleton, until `over`, or until more than `most` sums of factors were worked
-    out, of which it has `spent` so many.
+    out, of which it has `spent` so many. One run takes the `fastest` seconds at least.
     """
 
     def __init__(

@@ -63,8 +63,8 @@ BETTER = 0.97
 WIDTH, WIDER = 64, 4
 """How wide the first beam is, and how many times as wide each next one."""
 FOR_BEAMS, EARLY = 4_000, 1_000
-"""Inner mappings that walks examine before a beam, for each of its width; and before an early one,
-where they have as many yet to examine as before a usual one.
+"""Inner mappings that walks examine before a beam, for each of its width; and how many of them are
+enough where at least the former seem to be left.
 """
 
 Span = Callable[[], tuple[float, float]]
@@ -171,7 +171,9 @@ class Deepening:
                 yield self._beam(last)
 
     def _may_gain(self, last: float) -> bool:
-        """Whether a beam is due: an early one where what is left to do is much more than that."""
+        """Whether a beam is due: after long walks, or earlier if walks below `last` seem to have at
+        least as many inner mappings left to examine.
+        """
         far = self._need(last) >= FOR_BEAMS * self._width
         return self._walked >= (EARLY if far else FOR_BEAMS) * self._width
 
