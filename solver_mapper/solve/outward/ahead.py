@@ -23,6 +23,7 @@ from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared
 from solver_mapper.solve.outward.sharing import Share, largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED
 from solver_mapper.solve.outward.supplies import (
+    SparedWords,
     Supply,
     spared_windows,
     supplied,
@@ -57,7 +58,13 @@ class Ahead:
     that a unit asks for may yet come from the unit beside it.
     """
 
-    def __init__(self, outer: OuterLevels, rows: InnerMappings, outside: Outside):
+    def __init__(
+        self,
+        outer: OuterLevels,
+        rows: InnerMappings,
+        outside: Outside,
+        spared: dict[int, dict[int, SparedWords]] | None = None,
+    ):
         self.costs, self.rows, self.outside = outer.costs, rows, outside
         self._levels, self._left = outer, self.costs.left(outside, rows.meshes)
         self.settled = settled_energy(self.costs, rows, outside)
@@ -65,7 +72,7 @@ class Ahead:
         self._begun = {each.number: each.begun(rows) for each in self.costs.sliding}
         self._most: dict[int, Floats] = {}
         self._sliding = {each.number: each for each in self.costs.sliding}
-        self._spared = {
+        self._spared = spared or {
             n: spared_windows(self.costs, rows, each, self._helped[:, n])
             for n, each in self._sliding.items()
         }
@@ -75,6 +82,14 @@ class Ahead:
         self._supplies: dict[Key, Floats] = {}
         self._words: dict[int, dict[int, Floats]] = {}
 
+    def take(self, some: Ints | Flags) -> Ahead:
+        """What may follow some of the rows."""
+        spared = {
+            n: {kind: words.take(some) for kind, words in by_kind.items()}
+            for n, by_kind in self._spared.items()
+        }
+        return Ahead(self._levels, self.rows.take(some), self.outside, spared)
+
     def together(self) -> Floats:
         """The least energy in pJ of a whole mapping, over all ways to go on."""
         best = np.full(len(self.rows), np.inf)
@@ -82,7 +97,7 @@ class Ahead:
         if len(lefts) > 1:
             for number in range(len(lefts)):
                 some = np.flatnonzero(where == number)
-                best[some] = Ahead(self._levels, self.rows.take(some), self.outside).together()
+                best[some] = self.take(some).together()
             return best
         shares = list(zip(*self._ways_to_share(), strict=True))
         values = [tuple(sorted(set(each))) for each in shares]

@@ -12,7 +12,7 @@ import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.solve.outward.constraints import LoopConstraints
-from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
+from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, alike
 from solver_mapper.solve.outward.layouts import MANY
 from solver_mapper.solve.outward.networks import Carried, Networks
 from solver_mapper.solve.outward.sliding import Sliding, WordPrices
@@ -372,11 +372,12 @@ class Costs:
         """
         rest = self.loops.spreadable(outside, tile)[:, self.order]
         now, later = (each.prod(axis=1) for each in np.split(rest, [outside.spread], axis=1)[::-1])
-        keys = np.column_stack([now, later, self.sides_left(outside, meshes)])
-        found, where = np.unique(keys, axis=0, return_inverse=True)
+        keys = [now, later, *self.sides_left(outside, meshes).T]
+        kinds, where = alike(keys)
         further = tuple(n for sides in self.sides[: max(outside.meshes - 1, 0)] for n in sides)
-        most = [in_use(now, (x, y), later, further) for now, later, x, y in found.tolist()]
-        return np.array(most, dtype=np.int64)[where.reshape(-1)]
+        found = zip(*(each[kinds].tolist() for each in keys), strict=True)
+        most = [in_use(now, (x, y), later, further) for now, later, x, y in found]
+        return np.array(most, dtype=np.int64)[where]
 
     def beyond(self, outside: Outside) -> int:
         """How many instances the meshes further out have together."""

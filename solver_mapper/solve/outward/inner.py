@@ -20,6 +20,8 @@ Flags = NDArray[np.bool_]
 
 DOUBTFUL = 1 << 62
 """A bit of doubts."""
+DENSE = 8
+"""How many times as many kinds as rows there may be that are looked up rather than sorted."""
 
 
 class Outside(NamedTuple):
@@ -148,9 +150,13 @@ class InnerMappings:
             *(self.even, self.floor, self.least, self.parent, self.move),
         )
 
-    def take(self, rows: NDArray[np.generic] | slice) -> InnerMappings:
+    def take(self, rows: Ints | Flags | slice) -> InnerMappings:
         """Some of the rows; copies, unless a slice is asked for."""
-        return InnerMappings(*(each[rows] for each in self.columns()))  # type: ignore[arg-type]
+        if isinstance(rows, slice):
+            return InnerMappings(*(each[rows] for each in self.columns()))  # type: ignore[arg-type]
+        places = np.arange(len(self))[rows]
+        columns = (each.take(places, axis=0) for each in self.columns())
+        return InnerMappings(*columns)  # type: ignore[arg-type]
 
 
 def joined(parts: Sequence[InnerMappings]) -> InnerMappings:
@@ -173,5 +179,10 @@ def alike(columns: Sequence[Ints]) -> tuple[Ints, Ints]:
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
             size = int(key.max(initial=0)) + 1
         key, size = key * radix + column, size * radix
-    _, first, where = np.unique(key, return_index=True, return_inverse=True)
-    return first, where.reshape(-1)
+    if size > DENSE * len(key):
+        _, first, where = np.unique(key, return_index=True, return_inverse=True)
+        return first, where.reshape(-1)
+    first = np.full(size, -1)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    found = first >= 0
+    return first[found], (np.cumsum(found) - 1)[key]

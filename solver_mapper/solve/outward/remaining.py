@@ -106,7 +106,8 @@ def promising(
         below = np.asarray(ranks * (1 - NOISE) < aim.target)
         if np.count_nonzero(~below) > (0 if len(rows) > FEW else len(rows) / 2):
             dropped.append(rows.take(~below))
-            rows, cycles, ahead = rows.take(below), cycles[below], None
+            ahead, cycles = ahead.take(below), cycles[below]
+            rows = replace(ahead.rows, floor=floor[below], least=ranks[below])
     below = np.asarray(rows.least * (1 - NOISE) < aim.target)
     if not below.all():
         dropped.append(rows.take(~below))
@@ -122,8 +123,7 @@ def _spread_out(
         return spread_ahead.least(every, aim)
 
     def least(some: Flags) -> tuple[Floats, Floats]:
-        ahead = Ahead(spread_ahead.outer, rows.take(some), every.outside)
-        return spread_ahead.least(ahead, aim)
+        return spread_ahead.least(every.take(some), aim)
 
     energy, ranks = np.full((2, len(rows)), -np.inf)
     sample = np.zeros(len(rows), dtype=bool)

@@ -267,12 +267,11 @@ class _Look:
         return rank(costs, aim, cycles_at(costs, aim.latency, pace), energy)
 
     def _lead_on(self, tiles: Ints, energy: Floats, used: Ints | int) -> Flags:
-        """What may lead below the target; tiles need no more than what does not."""
-        ranks = self._ranked(tiles, energy, used)
+        """What may lead below the target (tiles, ways); tiles need no more than what does not."""
+        ranks = self._ranked(tiles[:, None], energy, used)
         found = np.asarray(ranks * (1 - NOISE) < self._aim.target)
-        tiles = np.broadcast_to(tiles, found.shape)[~found]
         for bound, figures in zip(self._of_tile, (energy, ranks), strict=True):
-            np.minimum.at(bound, tiles, figures[~found])
+            np.minimum.at(bound, tiles, np.where(found, np.inf, figures).min(axis=1))
         return found
 
     def _look_at_tiles(
@@ -298,7 +297,7 @@ class _Look:
                 for n, each in enumerate(least):
                     level = block.choices[choices, n]
                     total += each[level, some].take(at[n], axis=1)
-                pairs, classes = np.nonzero(self._lead_on(some[:, None], total, block.used))
+                pairs, classes = np.nonzero(self._lead_on(some, total, block.used))
                 suppliers = block.choices[choices[pairs]]
                 supplied = [(at[n][classes], suppliers[:, n]) for n in self._tensors]
                 further, used = figures[pairs, classes], block.used[classes]
@@ -320,7 +319,7 @@ class _Look:
         places = self._spread.outer.lattice.places(self._ahead.rows.tile[self._first[tiles]])
         every = np.arange(len(block.choices))
         bound += tables.of(every, places[:, None]) + self._settled[tiles, None]
-        found, choices = np.nonzero(self._lead_on(tiles[:, None], bound, block.used.max()))
+        found, choices = np.nonzero(self._lead_on(tiles, bound, block.used.max()))
         step = max(AT_ONCE // len(block.further), 1)
         for start in range(0, len(found), step):
             yield tiles[found[start : start + step]], choices[start : start + step]

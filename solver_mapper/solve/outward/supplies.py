@@ -6,16 +6,27 @@ what they may; and whoever waits for words gets them from any level that may hol
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from solver_mapper.solve.outward.costs import ENDS, FIXED, IDLE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.sliding import Sliding
 
-Spared = tuple[Floats, Floats, Floats]
-"""What loops to come may spare a tensor with windows at most, in pJ and in words; and the words
-that the next loop brings at least, from wherever.
-"""
+
+class SparedWords(NamedTuple):
+    """What loops to come may spare a tensor with windows at most, in pJ and in words; and the words
+    that the next loop brings at least, from wherever: (rows,) each.
+    """
+
+    energy: Floats
+    words: Floats
+    asked: Floats
+
+    def take(self, some: Ints | Flags) -> SparedWords:
+        """The same of some of the rows."""
+        return SparedWords(*(each[some] for each in self))
 
 
 class Supply:
@@ -88,7 +99,7 @@ def waiting(
     costs: Costs,
     rows: InnerMappings,
     number: int,
-    spared: dict[int, Spared] | None,
+    spared: dict[int, SparedWords] | None,
     helped: Flags,
 ) -> dict[int, Floats]:
     """The words (rows,) of a tensor that the next holder has to send if no instances share any, by
@@ -107,8 +118,8 @@ def waiting(
         return {ENDS: stays, IDLE: stays, FIXED: moves}
     closed = np.where(helped, 0.0, np.maximum(due, 0.0))
     less = {
-        kind: np.where(helped, 0.0, np.maximum(due - words, 0.0))
-        for kind, (_, words, _) in spared.items()
+        kind: np.where(helped, 0.0, np.maximum(due - each.words, 0.0))
+        for kind, each in spared.items()
     }
     return {ENDS: closed, FIXED: closed, **less}
 
@@ -133,11 +144,11 @@ def supplied(rows: InnerMappings, supply: Supply, words: Floats, kind: int) -> F
 
 
 def windows_supplied(
-    rows: InnerMappings, supply: Supply, words: Floats, spared: Spared | None, beside: Floats
+    rows: InnerMappings, supply: Supply, words: Floats, spared: SparedWords | None, beside: Floats
 ) -> Floats:
     """The same of a tensor with windows, of which loops to come may spare as much as `spared`."""
-    energy, _, asked = spared or (0.0, 0.0, 0.0)
-    found = supply.energy(words, beside, asked) - energy
+    asked = spared.asked if spared else 0.0
+    found = supply.energy(words, beside, asked) - (spared.energy if spared else 0.0)
     if supply.tensor.written:
         found = found - rows.refund[:, supply.number] * supply.tensor.span * supply.alike
     return np.asarray(found)
@@ -145,13 +156,13 @@ def windows_supplied(
 
 def spared_windows(
     costs: Costs, rows: InnerMappings, sliding: Sliding, helped: Flags
-) -> dict[int, Spared]:
+) -> dict[int, SparedWords]:
     """What a tensor with windows may be spared, by the kind of the next temporal loop. `helped`:
     see `Costs.may_be_helped` (rows,).
     """
     tensor = costs.tensors[sliding.number]
     return {
-        tensor.kind(dim): (
+        tensor.kind(dim): SparedWords(
             sliding.sparing_energy(rows, each),
             sliding.sparing_words(rows, each),
             np.where(helped, 0.0, sliding.asked_words(rows, each)),
