@@ -24,6 +24,8 @@ NOT_RUN = {
 """Pages whose commands need what is not part of the project."""
 PLACEHOLDERS = ("FILE...", "NETWORK.yaml", "tcp://HOST:8786")
 """Words for which readers put their own."""
+FILLED = "filled.yaml"
+"""What pages call the file that `energies` writes, which needs the extra 'energies'."""
 OPERATOR = """\
 operator: convolution
 name: layer
@@ -46,9 +48,11 @@ stride: 2
 
 
 def commands_of(page: str) -> list[str]:
-    """The commands of a page in their order, without those with placeholders."""
+    """The commands of a page in their order, without those with placeholders, or which need more
+    than the project has.
+    """
     found = [usage.split("`")[0] for name, usage in _usages() if name == page]
-    return [each for each in found if not any(word in each for word in PLACEHOLDERS)]
+    return [each for each in found if not any(word in each for word in (*PLACEHOLDERS, FILLED))]
 
 
 RUN = [page for page in PAGES if commands_of(page) and page not in NOT_RUN]
