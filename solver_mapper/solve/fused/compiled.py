@@ -1,13 +1,15 @@
 """A skeleton's cost model as arrays: one factor for every key, group of variables and row.
 
 Bounds: with `m` the least factor of each group, a product of factors f = m + (f - m) is at least
-the product of all m plus, for each group, its own excess f - m times the m of the others. Where a
-key carries skipped first fetches, pos - first, the least `first` factor serves as m of both; pos is
-at least first in every row, so the same inequality holds for their difference.
+the product of all m plus, for each group, its own excess f - m times the m of the others. Of what a
+key counts, first fetches may be skipped: that part of it, pos - first, has a key of its own, for
+which the least `first` factor serves as m of both; pos is at least first in every row, so the same
+inequality holds for their difference.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -62,7 +64,8 @@ class CompiledGroup:
 
 @dataclass(frozen=True)
 class CompiledTables:
-    """`base_of[key]` is the key whose least factor bounds it: its skipped counterpart, or itself.
+    """`base_of[key]` is the key whose least factor bounds it: the first fetches that are skipped of
+    what it counts, or itself.
 
     `floors` and `equal` are (key, limit) on single products. `shared` are the keys of the trip
     counts of shared loops, and `held` (level, bits held above each shared loop and in all, shared
@@ -90,22 +93,25 @@ class CompiledTables:
 
 @dataclass
 class _Keys:
-    """Numbers keys, those with equal factors in all groups alike."""
+    """Numbers keys, those with equal factors in all groups, and equal bases, alike."""
 
     factors: list[Factors]
-    index: dict[Key, int] = field(default_factory=dict)
-    same: dict[bytes, int] = field(default_factory=dict)
+    index: dict[tuple[Key, int | None], int] = field(default_factory=dict)
+    same: dict[tuple[bytes, int | None], int] = field(default_factory=dict)
     rows: list[list[NDArray[np.int64]]] = field(default_factory=list)
+    bases: list[int] = field(default_factory=list)
 
-    def of(self, key: Key) -> int:
-        if key not in self.index:
+    def of(self, key: Key, base: int | None = None) -> int:
+        """The number of a key whose least factors are those of the `base`, or its own."""
+        if (key, base) not in self.index:
             arrays = [factors.of(key) for factors in self.factors]
             print_ = b"|".join(array.tobytes() for array in arrays)
-            if print_ not in self.same:
-                self.same[print_] = len(self.rows)
+            if (print_, base) not in self.same:
+                self.same[print_, base] = len(self.rows)
+                self.bases.append(len(self.rows) if base is None else base)
                 self.rows.append(arrays)
-            self.index[key] = self.same[print_]
-        return self.index[key]
+            self.index[key, base] = self.same[print_, base]
+        return self.index[key, base]
 
 
 def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> CompiledTables:
@@ -130,18 +136,18 @@ def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> CompiledTables:
 def _compiled(
     model: SkeletonCost, tables: Sequence[RowTable], keys: _Keys, roomy: bool
 ) -> CompiledTables:
-    bases: dict[int, int] = {}
     drafts: list[tuple[dict[int, float], float, float | None]] = []
 
     def draft(terms: Terms, constant: float = 0.0, limit: float | None = None) -> int:
-        weights: dict[int, float] = {}
+        weights: dict[int, float] = defaultdict(float)
         for key, weight in terms.weights.items():
-            index = keys.of(key)
-            weights[index] = weights.get(index, 0.0) + weight
-            if key in terms.skips:
+            skipped = terms.skips.get(key, 0.0)
+            if skipped:
                 first = keys.of(_first(key))
-                bases[index], bases[first] = first, first
-                weights[first] = weights.get(first, 0.0) - terms.skips[key]
+                weights[keys.of(key, first)] += skipped
+                weights[first] -= skipped
+            if weight != skipped:
+                weights[keys.of(key)] += weight - skipped
         drafts.append((weights, constant, limit))
         return len(drafts) - 1
 
@@ -178,7 +184,7 @@ def _compiled(
         )
         for position, table in enumerate(tables)
     )
-    base_of = np.array([bases.get(key, key) for key in range(count)], dtype=np.int64)
+    base_of = np.array(keys.bases, dtype=np.int64)
     limits = tuple(quantities[index] for index in [*(index for _, index in memories), *caps])
     return CompiledTables(
         model.skeleton,
@@ -221,6 +227,16 @@ class FactorBounds:
         result: Floats = np.prod(self.most[list(groups)], axis=0)
         return result
 
+    def of_part(
+        self, compiled: CompiledTables, weights: Floats, index: int, part: CompiledGroup
+    ) -> FactorBounds:
+        """The same if group `index` has the rows of a `part` of it alone."""
+        least, most, excess = self.least.copy(), self.most.copy(), self.excess.copy()
+        least[index] = part.factors.min(axis=1)[compiled.base_of]
+        most[index] = part.factors.max(axis=1)
+        excess[:, index] = _excess(weights, least, index, part)
+        return FactorBounds(least, most, excess)
+
 
 def bounds_of(compiled: CompiledTables, weights: Floats) -> FactorBounds:
     """Least factors and excesses for the rows that the groups have now. Args: `weights[quantity,
@@ -229,14 +245,15 @@ def bounds_of(compiled: CompiledTables, weights: Floats) -> FactorBounds:
     own = np.array([group.factors.min(axis=1) for group in compiled.groups])
     least = own[:, compiled.base_of]
     most = np.array([group.factors.max(axis=1) for group in compiled.groups])
-    excess = np.zeros((len(weights), len(compiled.groups)))
-    for position, group in enumerate(compiled.groups):
-        others = [other for other in range(len(compiled.groups)) if other != position]
-        scale = np.prod(least[others], axis=0)
-        excess[:, position] = ((weights * scale) @ (group.factors - least[position][:, None])).min(
-            axis=1
-        )
-    return FactorBounds(least, most, excess)
+    columns = [_excess(weights, least, *each) for each in enumerate(compiled.groups)]
+    return FactorBounds(least, most, np.column_stack(columns))
+
+
+def _excess(weights: Floats, least: Floats, index: int, group: CompiledGroup) -> Floats:
+    """What the best row of a group adds at least, by quantity."""
+    others = [other for other in range(len(least)) if other != index]
+    scaled = weights * np.prod(least[others], axis=0)
+    return np.asarray((scaled @ (group.factors - least[index][:, None])).min(axis=1))
 
 
 def without_dominated(compiled: CompiledTables) -> CompiledTables:

@@ -1,9 +1,9 @@
 """The best rows of a skeleton, by branch and bound over groups of variables.
 
 Groups are joined one after the other. After each join, what cannot fit or cannot beat the best
-mapping known is dropped; the last group is joined by matrix products that give exact sums for all
-pairs at once. Nothing else is dropped, so what remains at the end contains every mapping that is
-better.
+mapping known is dropped. The last group is halved again and again, each half with what its bounds
+leave of the others; few rows are joined by matrix products that give exact sums for all pairs at
+once. Nothing else is dropped, so what remains at the end contains every mapping that is better.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from solver_mapper.core.objective import out_of_range
 from solver_mapper.solve.fused.compiled import (
     EPSILON,
+    CompiledGroup,
     CompiledTables,
     FactorBounds,
     WeightedSum,
@@ -28,6 +30,8 @@ from solver_mapper.solve.fused.compiled import (
 from solver_mapper.solve.fused.computing import least_time
 from solver_mapper.solve.fused.terms import Floats
 
+_FEW = 128
+"""Rows of the last group that are joined at once, at most."""
 _BLOCK = 4_000_000
 _FIRST_BLOCK = 50
 _STATES = 1_000_000
@@ -275,6 +279,41 @@ class _States:
         )
 
 
+class _Part:
+    """Some rows of the last group that is joined, of number `index`, with bounds for these alone.
+    `weights[quantity, key]`; `usual[key]`, what the products of all other factors mostly are.
+    """
+
+    def __init__(
+        self,
+        compiled: CompiledTables,
+        weights: Floats,
+        index: int,
+        usual: Floats,
+        group: CompiledGroup,
+        bounds: FactorBounds,
+    ):
+        self.group = group
+        self._index, self._compiled, self._weights = index, compiled, weights
+        self._usual = usual
+        self.bounds = bounds.of_part(compiled, weights, index, group)
+
+    @cached_property
+    def halves(self) -> tuple[_Part, _Part]:
+        """The rows with the smaller and with the larger factors of one key: the one that makes the
+        most difference to all quantities.
+        """
+        spread = self.group.factors.max(axis=1) - self.group.factors.min(axis=1)
+        matter = np.abs(self._weights) * self._usual * spread
+        shares = matter / np.maximum(matter.sum(axis=1, keepdims=True), _LEAST)
+        order = np.argsort(self.group.factors[int(shares.sum(axis=0).argmax())], kind="stable")
+        low, high = (self._of(self.group.kept(np.sort(half))) for half in np.array_split(order, 2))
+        return low, high
+
+    def _of(self, group: CompiledGroup) -> _Part:
+        return _Part(self._compiled, self._weights, self._index, self._usual, group, self.bounds)
+
+
 @dataclass
 class _Rows:
     """The rows that all searches of a skeleton begin with; dominated ones are dropped as soon as a
@@ -430,7 +469,7 @@ class Minimizer:
         first = self.compiled.groups[order[0]]
         if len(order) == 1:
             empty = _States([], np.ones((len(first.factors), 1)), np.empty((1, 0), dtype=np.int64))
-            self.finish(empty, order[0])
+            self.finish(empty, order[0], first)
         else:
             self.descend(
                 _States([order[0]], first.factors, first.source[:, None]), order[1:], bounds
@@ -452,12 +491,19 @@ class Minimizer:
     def descend(self, states: _States, order: list[int], bounds: FactorBounds) -> None:
         """Join the remaining groups to the states a block at a time, to bound memory."""
         if len(order) == 1:
-            for block in self.blocks(states, len(self.compiled.groups[order[0]])):
+            (index,) = order
+            group = self.compiled.groups[index]
+            usual = states.partial.mean(axis=1)
+            last = _Part(self.compiled, self.weights, index, usual, group, bounds)
+            for block in self.blocks(states, len(group)):
                 if self.exhausted:
                     self.stopped = True
                     return
-                keep, _ = self.promising(block, bounds)
-                self.finish(block.kept(keep), order[0])
+                if self.beam:
+                    keep, _ = self.promising(block, bounds)
+                    self.finish(block.kept(keep), index, group)
+                else:
+                    self.narrow(block, index, last)
             return
         step = len(states) if self.beam else max(1, _STATES // len(self.compiled.groups[order[0]]))
         for start in range(0, len(states), max(1, step)):
@@ -507,38 +553,40 @@ class Minimizer:
         order = np.argsort(np.concatenate(values), kind="stable")
         return result.kept(order[: self.beam] if self.beam else order)
 
-    def finish(self, states: _States, index: int) -> None:
-        """Join the last group exactly and hand over what counts."""
-        if not len(states):
-            return
+    def narrow(self, states: _States, index: int, part: _Part) -> None:
+        """Join a part of the last group with the states that its bounds leave."""
+        keep, _ = self.promising(states, part.bounds)
+        left = states.kept(keep)
+        if len(part.group) <= _FEW:
+            self.finish(left, index, part.group)
+        elif len(left):
+            for half in part.halves:
+                self.narrow(left, index, half)
+
+    def finish(self, states: _States, index: int, group: CompiledGroup) -> None:
+        """Join rows of the last group exactly and hand over what counts."""
         if self.beam and len(states) > self.beam:
             states = states.kept(np.arange(self.beam))
-        group = self.compiled.groups[index]
-        shape = len(states), len(group)
-        self.spent += len(states) * len(group) * len(self.weights)
-        legal = np.ones(shape, dtype=bool)
-
-        def total(quantity: WeightedSum) -> Floats:
-            used = np.flatnonzero(quantity.weights)
-            result: Floats = (
-                quantity.constant
-                + (states.partial[used] * quantity.weights[used][:, None]).T @ group.factors[used]
-            )
-            return result
-
+        energy = self.total(self.compiled.energy, states, group)
+        quickest = np.full(energy.shape, self.fastest)
+        cheap = self.goal.value(energy, quickest) <= self.best.cutoff
+        # All else is worked out for what costs little enough.
+        rows, columns = (np.flatnonzero(cheap.any(axis=axis)) for axis in (1, 0))
+        states, group, energy = states.kept(rows), group.kept(columns), energy[rows][:, columns]
+        legal = np.ones(energy.shape, dtype=bool)
         for quantity in self.compiled.limits:
             if quantity.limit is not None:
-                legal &= total(quantity) <= quantity.limit * (1 + EPSILON)
+                total = self.total(quantity, states, group)
+                legal &= total <= quantity.limit * (1 + EPSILON)
         for key, limit in self.compiled.floors:
             legal &= np.outer(states.partial[key], group.factors[key]) >= limit * (1 - EPSILON)
         for key, wanted in self.compiled.equal:
             legal &= np.abs(np.outer(states.partial[key], group.factors[key]) - wanted) < 0.5
         if not legal.any():
             return
-        energy = total(self.compiled.energy)
-        latency = np.zeros(shape)
+        latency = np.zeros(energy.shape)
         for quantity in self.compiled.lines:
-            np.maximum(latency, total(quantity), out=latency)
+            np.maximum(latency, self.total(quantity, states, group), out=latency)
         value = np.where(legal, self.goal.value(energy, latency), np.inf)
         legal &= np.isfinite(value)
         left, right = np.nonzero(legal & (value <= self.best.threshold(float(value.min()))))
@@ -558,3 +606,10 @@ class Minimizer:
                     latency[left, right],
                 )
             )
+
+    def total(self, quantity: WeightedSum, states: _States, group: CompiledGroup) -> Floats:
+        """A quantity of all pairs of states and rows of the last group (states, rows)."""
+        self.spent += len(states) * len(group)
+        used = np.flatnonzero(quantity.weights)
+        factors = states.partial[used] * quantity.weights[used][:, None]
+        return np.asarray(quantity.constant + factors.T @ group.factors[used])
