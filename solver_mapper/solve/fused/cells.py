@@ -226,10 +226,19 @@ class CellMaker:
         shape = self.form(view).shape
         known = self.bounded.get(shape)
         if known is None:
-            known = Relaxed([search for _, search in self.searches(view, roomy=True)])
+            known = Relaxed([search for _, search in self._roomy(view)])
         if known.effort < effort:
             known = self.bounded[shape] = self._relaxed(known.searches, effort)
         return known.least
+
+    def _roomy(self, view: EinsumView) -> list[tuple[Floats, Minimizer]]:
+        """The searches of a view if what it shares takes no room; those of its cell if it shares
+        nothing.
+        """
+        if view.shares:
+            return self.searches(view, roomy=True)
+        cell = self.cell(view)
+        return [] if cell is None else cell.searches
 
     def _relaxed(self, searches: list[Minimizer], effort: float) -> Relaxed:
         wanted = [column for column, used in enumerate(columns(self.goal)) if used]

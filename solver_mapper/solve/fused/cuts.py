@@ -87,6 +87,11 @@ class EinsumView:
     floors: tuple[tuple[str, int], ...]
     closed: frozenset[tuple[str, str]] = frozenset()
 
+    @property
+    def shares(self) -> bool:
+        """Whether other Einsums use any of its tensors."""
+        return bool(self.fused or self.floors)
+
     @cached_property
     def digest(self) -> int:
         """The hash, computed once."""

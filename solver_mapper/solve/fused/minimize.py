@@ -32,6 +32,8 @@ from solver_mapper.solve.fused.terms import Floats
 
 _FEW = 128
 """Rows of the last group that are joined at once, at most."""
+_STEP = 20_000
+"""As how many sums of factors each look at states counts."""
 _BLOCK = 4_000_000
 _FIRST_BLOCK = 50
 _STATES = 1_000_000
@@ -427,7 +429,7 @@ class Minimizer:
         rest = [index for index in range(len(self.compiled.groups)) if index not in states.groups]
         scale = bounds.rest(rest)
         totals = (self.weights * scale) @ states.partial
-        self.spent += totals.size
+        self.spent += totals.size + _STEP
         totals += (self.constants + bounds.excess[:, rest].sum(axis=1))[:, None]
         keep = (totals <= (self.limits * (1 + EPSILON))[:, None]).all(axis=0)
         value = self.objective(totals)

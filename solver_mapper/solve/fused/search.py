@@ -52,7 +52,8 @@ class GraphSearch:
     stop; `confirm` evaluates each mapping that is better than the ones before, given with its
     value, and raises TimeUp if there is no time for that; `most` shared loops at most above any
     Einsum (None: no limit). What is better by a share of at most `gap` may be passed over, what
-    takes more than `latency_limit` (s) is not wanted.
+    takes more than `latency_limit` (s) is not wanted. `apart`: what each Einsum costs at least,
+    whatever it shares.
     """
 
     architecture: Architecture
@@ -67,6 +68,7 @@ class GraphSearch:
     count: SearchCount = field(default_factory=SearchCount)
     best: float = float("inf")
     bound: float = 0.0
+    apart: list[Floats] = field(default_factory=list)
     cells: dict[EinsumView, Cell | None] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -87,10 +89,12 @@ class GraphSearch:
         goal = EnergyDelayProduct(*self.powers, latency_limit=self.latency_limit)
         self.maker = CellMaker(self.graph, goal, self.over)
         self.never = np.full(sum(columns(self.maker.goal)), np.inf)
-        self.computing = _sums([self.maker.computing(each) for each in range(len(self.graph))])
-        self.bound = self.least_value([self.computing[0]])
+        self.apart = [self.maker.computing(each) for each in range(len(self.graph))]
+        self.bound = self.least_value([np.sum(self.apart, axis=0)])
         self.report(self.best, self.bound)
         self.unfused()
+        self.bound = self.least_value([np.sum(self.apart, axis=0)])
+        self.report(self.best, min(self.bound, self.best))
         if not self.relax(_LITTLE):
             return False
         return self.deepen() if np.isfinite(self.bound) else True
@@ -141,6 +145,8 @@ class GraphSearch:
                 cell = self.cells[step.view] = make(step.view)
                 if cell is None:
                     return
+                if not step.view.shares and make == self.maker.cell:
+                    self.apart[position] = np.maximum(self.apart[position], cell.floor)
                 self.maker.quick(cell)
                 steps.append([step])
                 left = step.right
@@ -148,10 +154,10 @@ class GraphSearch:
 
     def relax(self, effort: float) -> bool:
         """Bound each Einsum for every choice of memories for what it shares, and the whole; of
-        Einsums not bounded yet, what computing alone costs. With little effort bounds are lower.
-        Returns False if time ran out.
+        Einsums not bounded yet, `apart` is known. With little effort bounds are lower. Returns
+        False if time ran out.
         """
-        graph, self.relaxing = self.graph, effort
+        graph, self.relaxing, rest = self.graph, effort, _sums(self.apart)
         self.floor: dict[EinsumView, Floats | None] = {}
         cuts: list[set[Places]] = [{()}]
         edges: list[list[tuple[Places, Places, Floats]]] = []
@@ -169,7 +175,7 @@ class GraphSearch:
             edges.append(found)
             cuts.append(after)
             layer = _next(layer, found)
-            least_so_far = self.least_value(layer.values(), self.computing[position + 1])
+            least_so_far = self.least_value(layer.values(), rest[position + 1])
             self.bound = max(self.bound, least_so_far)
             self.report(self.best, min(self.bound, self.best))
         self.loose_before = _sweep(edges, self.never)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.objective import GAP, Goal, Objective, parse_objective
 from solver_mapper.core.progress import Progress
@@ -105,7 +107,9 @@ def solve_tree(
             )
 
     confirmed = _Confirmed(architecture, workload, parsed.goals[0])
-    count = _search(confirmed, powers, clock, report, max_fused_loops, gap, latency_limit)
+    # Products of small matrices take longer on several threads, and compete with other work.
+    with threadpool_limits(limits=1, user_api="blas"):
+        count = _search(confirmed, powers, clock, report, max_fused_loops, gap, latency_limit)
     timer.lap("solve")
     best = confirmed.best
     status: Status = (
