@@ -26,6 +26,7 @@ from pathlib import Path
 from solver_mapper.core.problem import Problem
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean, unknown_name
 from solver_mapper.io.timeloop.problem_file import read_problem
+from solver_mapper.io.timeloop.problem_shapes import with_given_shape
 from solver_mapper.io.yaml.documents import Reader, read_one
 from solver_mapper.io.yaml.fields import Fields, integer_of, normal, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node, Source, Table, from_python
@@ -222,10 +223,12 @@ def _deciding_problem(found: list[_Found], reader: Reader) -> tuple[Problem | No
             )
             for each in found
         ]
+        tables = [each for each in found if isinstance(each, Table)]
+        shape = next((each.entries["shape"] for each in tables if "shape" in each.entries), None)
         nodes = [
-            each.entries["problem"]
-            for each in found
-            if isinstance(each, Table) and "problem" in each.entries
+            with_given_shape(each.entries["problem"], shape)
+            for each in tables
+            if "problem" in each.entries
         ]
     return (read_problem(nodes[0], Notes()) if nodes else None), found
 

@@ -9,7 +9,7 @@ from solver_mapper.core.problem import Problem, Tensor, Term
 from solver_mapper.errors import InputError, SourceLocation, did_you_mean, unknown_name
 from solver_mapper.io.timeloop.constraints.targets import ALL
 from solver_mapper.io.timeloop.factor_grammar import is_dimension_name
-from solver_mapper.io.timeloop.problem_shapes import SHAPES
+from solver_mapper.io.timeloop.problem_shapes import SHAPES, known_shape
 from solver_mapper.io.yaml.fields import (
     Fields,
     integer_of,
@@ -20,7 +20,7 @@ from solver_mapper.io.yaml.fields import (
     text_of,
 )
 from solver_mapper.io.yaml.scope import Scope
-from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, from_python
+from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 from solver_mapper.io.yaml.warnings import Notes
 
 _DEFAULT_SHAPE = "cnn-layer"
@@ -91,11 +91,10 @@ def _read_shape(fields: Fields, notes: Notes) -> _Shape:
         )
         node = Scalar(_DEFAULT_SHAPE, fields.location)
     if isinstance(node, Scalar):
-        known = {normal(name): shape for name, shape in SHAPES.items()}
-        word = normal(node.text.removesuffix(".yaml"))
-        if word not in known:
+        known = known_shape(node)
+        if known is None:
             raise unknown_name("problem shape", node.text, SHAPES, node.location)
-        node = from_python(known[word], node.location)
+        node = known
     shape = Fields(table_of(node, "the problem's shape"), "the problem's shape")
     name = shape.text("name") or "problem"
     dims = _read_dims(shape.require("dimensions"))

@@ -26,6 +26,7 @@ from solver_mapper.io.timeloop.constraints.split_position import count_unit_dims
 from solver_mapper.io.timeloop.constraints.v04_constraints import read_embedded, resolve_parallels
 from solver_mapper.io.timeloop.mapping_reader import read_mapping
 from solver_mapper.io.timeloop.problem_file import read_problem
+from solver_mapper.io.timeloop.problem_shapes import with_given_shape
 from solver_mapper.io.timeloop.suspicious import note_suspicious
 from solver_mapper.io.yaml.documents import Reader
 from solver_mapper.io.yaml.fields import Fields, normal, table_of
@@ -100,7 +101,11 @@ def read_spec(table: Table, notes: Notes | None = None) -> Spec:
     tables = read_tables(top.node("ERT"), top.node("ART"))
     architecture, design = _read_architecture(top, tables, notes, scope)
     problem_node = top.node("problem")
-    problem = None if problem_node is None else read_problem(problem_node, notes, scope)
+    problem = (
+        None
+        if problem_node is None
+        else read_problem(with_given_shape(problem_node, top.node("shape")), notes, scope)
+    )
     given = _Input(top, notes, scope, architecture, design, problem)
     implied, constraints = _read_constraints(given)
     _note_template(given)
@@ -135,8 +140,10 @@ def _with_joined_variables(table: Table) -> Table:
 
 
 def _refuse_bare_problem(top: Fields) -> None:
-    """Raises: InputError for what belongs under `problem:`, as in Timeloop's files of shapes."""
-    for key in ("shape", "instance"):
+    """Raises: InputError for what belongs under `problem:`, but for a shape beside a problem, as
+    Timeloop's files of shapes give it.
+    """
+    for key in ("instance",) if top.has("problem") else ("shape", "instance"):
         if top.has(key):
             what = f"'{key}' stands at the top level; it belongs under 'problem:'"
             raise InputError(
