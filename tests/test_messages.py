@@ -133,6 +133,11 @@ CASES = [
     Case("no architecture", "solve problem.yaml"),
     Case("a part given twice", "solve arch.yaml arch.yaml problem.yaml"),
     Case(
+        "a part given twice with different values",
+        "solve arch.yaml problem.yaml other.yaml",
+        files={"other.yaml": PROBLEM.replace("M: 8", "M: 16").encode()},
+    ),
+    Case(
         "LoopTree input where it is not taken",
         "bound tree.yaml",
         files={"tree.yaml": TREE.encode()},

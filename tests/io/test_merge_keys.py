@@ -91,3 +91,47 @@ def test_streams_that_give_no_text(tmp_path: Path) -> None:
 
     with pytest.raises(sm.InputError, match="odd: what was read is int, neither text nor bytes"):
         sm.load(Odd())  # type: ignore[arg-type]
+
+
+def two_files(tmp_path: Path, one: str, other: str) -> object:
+    """The top levels of two files, merged."""
+    files = tmp_path / "one.yaml", tmp_path / "other.yaml"
+    for file, text in zip(files, (one, other), strict=True):
+        file.write_text(text)
+    return to_python(Reader(files).all(*files))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (
+            "model: {verbose: True, n: [1, {a: x}]}",
+            {"model": {"verbose": "True", "n": [1, {"a": "x"}]}},
+        ),
+        ("version: 0.3", {"version": "0.3"}),
+    ],
+)
+def test_equal_values_of_a_key_in_two_files_count_once(
+    tmp_path: Path, text: str, value: object
+) -> None:
+    assert two_files(tmp_path, f"{text}\n", f"# again\n{text}\n") == value
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["{verbose: False}", "{verbose: True, a: 1}", "!a {verbose: True}", "[True]", "True"],
+)
+def test_different_values_of_a_key_in_two_files_are_refused(tmp_path: Path, other: str) -> None:
+    with pytest.raises(
+        sm.InputError,
+        match=r"other.yaml:2:1: 'model' is given twice with different values, first at"
+        r" .*one.yaml:1:1; keep one of them",
+    ):
+        two_files(tmp_path, "model: {verbose: True}\n", f"\nmodel: {other}\n")
+
+
+def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "one.yaml"
+    file.write_text("model: {verbose: True}\n")
+    with pytest.raises(sm.InputError, match="'model' is given twice, first at"):
+        Reader((file,)).all(file, file)

@@ -23,6 +23,7 @@ from solver_mapper.io.yaml.source import (
     Table,
     from_python,
     kind_of,
+    same_content,
     to_python,
 )
 from solver_mapper.io.yaml.warnings import Notes
@@ -45,8 +46,8 @@ _JOINED = (
 
 def read_documents(*sources: Source, options: TemplateOptions | None = None) -> Table:
     """All sources merged by top-level key, as Timeloop does. Where two files define one key, lists
-    are joined, and so are the entries of constraints, variables and libraries of components;
-    anything else is an error.
+    are joined, and so are the entries of constraints, variables and libraries of components; of
+    anything else, equal values count once and different ones are an error.
 
     Args: paths, open files (text or bytes), mappings of plain Python values, or trees that were
     read before; `options`, what templates among them need.
@@ -199,7 +200,8 @@ def _joined(
             _refuse_second_mapping(old, new)
         return Sequence(old.items + new.items, old.location, old.tag)
     if key not in _JOINED or not isinstance(old, Table) or not isinstance(new, Table):
-        raise InputError(f"'{key}' is given twice, first at {first}", location, "keep one of them")
+        _refuse_second_value(key, old, new, first, location)
+        return old
     entries, locations = dict(old.entries), dict(old.key_locations)
     for name, node in new.entries.items():
         if name not in entries:
@@ -215,6 +217,21 @@ def _joined(
                 "keep one of them",
             )
     return Table(entries, locations, old.location, old.tag)
+
+
+def _refuse_second_value(
+    key: str, old: Node, new: Node, first: SourceLocation, location: SourceLocation
+) -> None:
+    """Files of one design may repeat a section (`model: {verbose: true}`): equal values count once.
+
+    Raises: InputError for different values, and for one file that is given twice.
+    """
+    same = same_content(old, new)
+    if not same or (first.file == location.file and location.line is not None):
+        values = "" if same else " with different values"
+        raise InputError(
+            f"'{key}' is given twice{values}, first at {first}", location, "keep one of them"
+        )
 
 
 def _refuse_second_mapping(old: Sequence, new: Sequence) -> None:

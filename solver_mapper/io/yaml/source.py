@@ -100,3 +100,18 @@ def to_python(node: Node) -> Any:
         if not node.quoted and re.fullmatch(r"[+-]?[0-9]{1,300}", node.text)
         else node.text
     )
+
+
+def same_content(one: Node, other: Node) -> bool:
+    """Whether two trees have the same values and tags, wherever they were written."""
+    if one.tag != other.tag:
+        return False
+    if isinstance(one, Table) and isinstance(other, Table):
+        return one.entries.keys() == other.entries.keys() and all(
+            same_content(node, other.entries[key]) for key, node in one.entries.items()
+        )
+    if isinstance(one, Sequence) and isinstance(other, Sequence):
+        return len(one.items) == len(other.items) and all(map(same_content, one.items, other.items))
+    return (
+        isinstance(one, Scalar) and isinstance(other, Scalar) and to_python(one) == to_python(other)
+    )
