@@ -113,10 +113,46 @@ def test_arithmetic_may_look_into_the_input(tmp_path: Path) -> None:
         ("spec.problem.instance.M.x", "'x' is asked of something that is no mapping"),
         ("len(3)", "'len' needs a mapping or a list"),
         ("spec.architecture.nodes[9]", "there is no item 9"),
+        ('spec.get("problm")', "'get' needs a name in quotes and a default"),
+        ("spec.get(problem, 1)", "'get' needs a name in quotes and a default"),
+        ('spec.problem.instance.M.get("x", 1)', "'x' is asked of something that is no mapping"),
+        ("spec.problem.keys()", "only plain function calls are supported"),
     ):
         with pytest.raises(sm.InputError) as caught:
             load(tmp_path, f"split: '{text}'")
         assert message in str(caught.value) and caught.value.line == 9
+
+
+@pytest.mark.parametrize(("text", "split"), [("COUNT", 2), ("OTHER", 1)])
+def test_arithmetic_may_ask_for_an_entry_and_name_a_default(
+    tmp_path: Path, text: str, split: int
+) -> None:
+    spec = load(
+        tmp_path,
+        f"permutation: [K, M, N], split: 'spec.variables.get(\"{text}\", ONE)'",
+        extra="variables: {COUNT: 2 * ONE, ONE: 1}\n",
+    )
+    (found,) = (each for each in spec.constraints if isinstance(each, SplitConstraint))
+    assert found.split == split
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("own(2)", "unknown function 'own'"),
+        ("max(2, key=1)", "only plain function calls are supported"),
+    ],
+)
+def test_functions_of_python_files_are_not_run(tmp_path: Path, text: str, message: str) -> None:
+    extra = "globals: {version: 0.4, expression_custom_functions: [own.py]}\n"
+    with pytest.raises(sm.InputError) as caught:
+        load(tmp_path, f"split: '{text}'", extra=extra)
+    assert caught.value.message.endswith(
+        f"{message}, and the Python files of 'expression_custom_functions' are not run"
+    )
+    assert caught.value.hint == (
+        "give the input that the front end hands to Timeloop ('parsed-processed-input.yaml')"
+    )
 
 
 def test_top_level_keys_are_known_by_a_part_of_their_name(tmp_path: Path) -> None:

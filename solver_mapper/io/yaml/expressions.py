@@ -61,6 +61,10 @@ class ExpressionEvaluator:
             f"{self.what}: cannot evaluate '{self.text[:80]}': {reason}", self.location, hint
         )
 
+    def call_error(self, reason: str, hint: str | None = None) -> InputError:
+        """The error for a call that is not supported."""
+        return self.error(reason, hint)
+
     def value(self, node: ast.expr) -> Any:
         """The value of a node."""
         handler = getattr(self, "on_" + type(node).__name__.lower(), None)
@@ -127,10 +131,10 @@ class ExpressionEvaluator:
     def on_call(self, node: ast.Call) -> Any:
         """A call of one of the functions that are known."""
         if not isinstance(node.func, ast.Name) or node.keywords:
-            raise self.error("only plain function calls are supported")
+            raise self.call_error("only plain function calls are supported")
         function = FUNCTIONS.get(node.func.id)
         if function is None:
-            raise self.error(
+            raise self.call_error(
                 f"unknown function '{node.func.id}'",
                 did_you_mean(node.func.id, (*FUNCTIONS, *self.more_functions)),
             )

@@ -13,6 +13,10 @@ from solver_mapper.errors import InputError, SourceLocation, did_you_mean
 from solver_mapper.io.yaml.expressions import ExpressionEvaluator
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 
+_OWN_FUNCTIONS = "expression_custom_functions"
+"""Where the front end finds Python files whose functions expressions may call."""
+_MADE = "give the input that the front end hands to Timeloop ('parsed-processed-input.yaml')"
+
 
 class Scope(Mapping[str, Fraction]):
     """Values of the entries of `tables`, the innermost last; each is worked out when it is asked
@@ -65,8 +69,8 @@ class Scope(Mapping[str, Fraction]):
 
 
 class _TreeEvaluator(ExpressionEvaluator):
-    """Arithmetic that also looks into the input: entries of mappings by `.` and `[]`, items of
-    lists, and `len`.
+    """Arithmetic that also looks into the input: entries of mappings by `.`, `[]` and `get`, items
+    of lists, and `len`.
     """
 
     def __init__(self, scope: Scope, location: SourceLocation, what: str):
@@ -102,7 +106,30 @@ class _TreeEvaluator(ExpressionEvaluator):
             if isinstance(whole, Sequence):
                 return Fraction(len(whole.items))
             raise self.error("'len' needs a mapping or a list")
+        if isinstance(node.func, ast.Attribute) and node.func.attr == "get":
+            return self._entry_or_default(node.func.value, node.args)
         return super().on_call(node)
+
+    def call_error(self, reason: str, hint: str | None = None) -> InputError:
+        if self.scope.root is None or not _has_own_functions(self.scope.root):
+            return super().call_error(reason, hint)
+        return self.error(
+            f"{reason}, and the Python files of '{_OWN_FUNCTIONS}' are not run", _MADE
+        )
+
+    def _entry_or_default(self, owner: ast.expr, arguments: list[ast.expr]) -> Any:
+        """`owner.get("name", default)`, as Timeloop's front end reads it."""
+        whole = self.value(owner)
+        if (
+            len(arguments) != 2
+            or not isinstance(arguments[0], ast.Constant)
+            or not isinstance(arguments[0].value, str)
+        ):
+            raise self.error("'get' needs a name in quotes and a default")
+        key = arguments[0].value
+        if isinstance(whole, Table) and key not in whole.entries:
+            return self.value(arguments[1])
+        return self._entry(whole, key)
 
     def _entry(self, whole: Any, key: str) -> Any:
         if not isinstance(whole, Table):
@@ -113,3 +140,11 @@ class _TreeEvaluator(ExpressionEvaluator):
 
     def _leaf(self, node: Node) -> Any:
         return self.scope.evaluate(node, self.what) if isinstance(node, Scalar) else node
+
+
+def _has_own_functions(root: Table) -> bool:
+    return any(
+        _OWN_FUNCTIONS in node.entries
+        for key, node in root.entries.items()
+        if "globals" in key and isinstance(node, Table)
+    )
