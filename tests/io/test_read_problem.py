@@ -171,3 +171,20 @@ def test_an_unknown_shape_can_be_given(asked: str, near: str) -> None:
     assert refused.value.hint == (
         f"{near} A file with 'shape: {{name: {asked}, ...}}' can be given beside the problem"
     )
+
+
+@pytest.mark.parametrize(
+    ("stride", "hint"),
+    [
+        (
+            0,
+            "a term with coefficient 0 moves nothing: leave the term out of the projection if that"
+            " is meant, or give the stride or dilation",
+        ),
+        (1.5, None),
+    ],
+)
+def test_a_coefficient_of_0_is_refused_with_what_to_do(stride: float, hint: str | None) -> None:
+    with pytest.raises(InputError, match="coefficient 'Wstride' must be a whole number") as refused:
+        problem(shape="cnn-layer", instance={**BOUNDS, "Wstride": stride})
+    assert refused.value.hint == hint

@@ -26,6 +26,10 @@ from solver_mapper.io.yaml.warnings import Notes
 _DEFAULT_SHAPE = "cnn-layer"
 _LARGEST_BOUND = 2**31 - 1
 _TYPO = 0.75
+_NO_TERM = (
+    "a term with coefficient 0 moves nothing: leave the term out of the projection if that is"
+    " meant, or give the stride or dilation"
+)
 _FACTS = ("h", "w", "hpad", "wpad", "name")
 """What layer files often say beside what their shape uses: the size of the input and its padding.
 """
@@ -165,7 +169,11 @@ def _read_bounds(
 def _whole(node: Node, what: str) -> int:
     value = number_of(node, what)
     if value.denominator != 1 or value == 0:
-        raise InputError(f"{what} must be a whole number other than 0", node.location)
+        raise InputError(
+            f"{what} must be a whole number other than 0",
+            node.location,
+            None if value else _NO_TERM,
+        )
     return int(value)
 
 
