@@ -197,3 +197,75 @@ def test_all_components_that_lack_numbers_are_named_at_once():
     shown = str(caught.value)
     assert "'Dram' lacks energy (J) for action 'read'" in shown
     assert "'Mac' lacks energy (J) and throughput (1/s, or inf) for action 'compute'" in shown
+
+
+def gated(fork: str, compute: str) -> str:
+    """WINDOW on `compute`, below one memory with two paths: a fork, with the attribute `fork`, that
+    has the memory `Near` and the compute `Side`; and after it the memory `Sram`, a fork that no
+    compute is in, and the compute `Mac`. Each component leaks at a power of its own.
+    """
+    nodes = {
+        "Dram": 1,
+        "fork": 0,
+        "  Near": 10,
+        "  Side": 100,
+        "Sram": 1000,
+        "inner": 0,
+        "  Unused": 10000,
+        "Mac": 100000,
+    }
+    text = "arch:\n  nodes:\n"
+    for name, leak in nodes.items():
+        at, bare = "  " * (1 + name.count("  ")), name.strip()
+        if bare in ("fork", "inner"):
+            text += (
+                f"{at}- !Fork\n" + (f"{at}  {fork}\n" if bare == "fork" else "") + f"{at}  nodes:\n"
+            )
+        elif bare in ("Side", "Mac"):
+            action = "actions: [{name: compute, energy: 0, throughput: 1}]"
+            text += f"{at}- !Compute {{name: {bare}, leak_power: {leak}, {action}}}\n"
+        else:
+            actions = ", ".join(
+                f"{{name: {each}, energy: 0, throughput: inf}}" for each in ("read", "write")
+            )
+            text += (
+                f"{at}- !Memory {{name: {bare}, size: inf, leak_power: {leak},"
+                f" actions: [{actions}]}}\n"
+            )
+    window = WINDOW.replace("component: Mac", f"component: {compute}")
+    return text + window.replace("component: Sram", f"component: {NEAREST[compute]}")
+
+
+NEAREST = {"Mac": "Sram", "Side": "Near"}
+
+
+@pytest.mark.parametrize(
+    ("fork", "compute", "power"),
+    [
+        ("name: f", "Mac", 111111),
+        ("name: f", "Side", 111111),
+        ("forked_power_gateable: false", "Mac", 111111),
+        ("forked_power_gateable: true", "Mac", 111001),
+        ("forked_power_gateable: true", "Side", 111111),
+        ("non_forked_power_gateable: true", "Mac", 111111),
+        ("non_forked_power_gateable: true", "Side", 111),
+    ],
+)
+def test_forks_are_switched_off_while_the_other_path_works(
+    fork: str, compute: str, power: int
+) -> None:
+    spec = load(gated(fork, compute))
+    (einsum,) = sm.evaluate(spec).einsums
+    assert sum(einsum.leak.values()) == power * einsum.latency
+    assert sum(einsum.dynamic.values()) == 0
+
+
+def test_the_search_knows_which_path_lets_the_other_be_switched_off() -> None:
+    for fork, power in (
+        ("non_forked_power_gateable: true", 111),
+        ("forked_power_gateable: true", 111001),
+    ):
+        text = gated(fork, "Mac").partition("mapping:")[0]
+        solution = sm.solve(load(text), objective="energy")
+        assert solution.status == "optimal"
+        assert solution.value == power * 14

@@ -117,11 +117,17 @@ class Component:
 
 @dataclass(frozen=True)
 class Branch:
-    """A list of nodes, outer to inner. A `fork` leaves the main path, which goes on after it."""
+    """A list of nodes, outer to inner. A `fork` leaves the main path, which goes on after it.
+
+    `fork_gated`: nothing in the fork leaks while a compute outside it works. `rest_gated`: nothing
+    after the fork leaks while a compute in it works.
+    """
 
     nodes: tuple[Component | Branch, ...]
     fork: bool = False
     location: SourceLocation = field(default=NOWHERE, compare=False)
+    fork_gated: bool = False
+    rest_gated: bool = False
 
     def components(self) -> Iterator[Component]:
         """All components below, in the order of the file."""
@@ -156,9 +162,7 @@ class Architecture:
 
     def changed(self, name: str, change: Callable[[Component], Component]) -> Architecture:
         """The architecture with another component in the place of the one called `name`."""
-        root = Branch(
-            tuple(_changed(self.root.nodes, name, change)), self.root.fork, self.root.location
-        )
+        root = replace(self.root, nodes=tuple(_changed(self.root.nodes, name, change)))
         return Architecture(root, self.variables, self.location, self.soft_usage)
 
     def path(self, compute: str) -> tuple[Component, ...]:
@@ -215,13 +219,13 @@ class Architecture:
             component.name: unit_of(component, scope, einsum, instances[component.name])
             for component in self.root.components()
         }
-        names = {component.name for component in on_path}
+        no_part = {component.name for component in on_path} | set(_gated(self.root, compute))
         chain = Chain(
             tuple(units[component.name] for component in on_path if _enabled(component, scope)),
             tuple(
                 unit
                 for name, unit in units.items()
-                if name not in names and unit.kind is not Kind.CONTAINER
+                if name not in no_part and unit.kind is not Kind.CONTAINER
             ),
         )
         return with_reachable_usage(chain, einsum) if self.soft_usage else chain
@@ -232,9 +236,32 @@ def _changed(
 ) -> Iterator[Component | Branch]:
     for node in nodes:
         if isinstance(node, Branch):
-            yield Branch(tuple(_changed(node.nodes, name, change)), node.fork, node.location)
+            yield replace(node, nodes=tuple(_changed(node.nodes, name, change)))
         else:
             yield change(node) if node.name == name else node
+
+
+def _gated(branch: Branch, compute: str, off: bool = False) -> Iterator[str]:
+    """Names of components that are switched off while `compute` works, none of which is on its
+    path; all in `branch` if it is `off` itself.
+    """
+    for node in _main_path(branch):
+        if isinstance(node, Component):
+            if off:
+                yield node.name
+            continue
+        works = any(component.name == compute for component in node.components())
+        yield from _gated(node, compute, off or (node.fork_gated and not works))
+        off = off or (node.rest_gated and works)
+
+
+def _main_path(branch: Branch) -> Iterator[Component | Branch]:
+    """The components and forks in `branch`, as if nothing but forks were nested."""
+    for node in branch.nodes:
+        if isinstance(node, Branch) and not node.fork:
+            yield from _main_path(node)
+        else:
+            yield node
 
 
 def _path(branch: Branch, compute: str) -> tuple[Component, ...] | None:

@@ -126,12 +126,13 @@ def _nodes(listed: Sequence) -> Iterator[Component | Branch]:
 
 def _branch(table: Table, fork: bool) -> Branch:
     fields = Fields(table, "!Fork" if fork else "!Hierarchical")
-    for name in ("forked_power_gateable", "non_forked_power_gateable"):
-        if fields.flag(name):
-            raise InputError(f"'{name}' is not supported", fields.location_of(name))
     fields.ignore("name")
     inner = Branch(
-        tuple(_nodes(sequence_of(fields.require("nodes"), "'nodes'"))), fork, table.location
+        tuple(_nodes(sequence_of(fields.require("nodes"), "'nodes'"))),
+        fork,
+        table.location,
+        fork_gated=(fork and fields.flag("forked_power_gateable")) or False,
+        rest_gated=(fork and fields.flag("non_forked_power_gateable")) or False,
     )
     fields.close()
     return inner
