@@ -92,7 +92,67 @@ def test_tables_of_wires_and_of_components_that_only_estimators_read_are_not_rep
         "ERT: {version: 0.4, tables: [{name: chip.wire, actions: [{name: transfer_random, energy:"
         " 1}]}]}\n"
     )
-    assert warnings(extra=wire) == {}
+    assert set(warnings(extra=wire)) == {"free-wires"}
+    art = "ART: {version: 0.4, tables: [{name: chip.RF, area: 9}]}\n"
+    assert warnings(extra=wire + art) == {}
+
+
+WIRE = "wire-energy: 0.5"
+FREE = (
+    "<stream>:5:5: wires below 'GLB' cost nothing: their energy is 0.5 pJ per bit and mm, but the"
+    " length of a hop follows from the areas of inner levels and compute units, and none is given;"
+    " give an ART, or the attributes 'cluster-area' (um^2) of levels and 'area' of compute units,"
+    " or 'tile-width' (um) of the levels above the wires"
+)
+
+
+def test_wires_without_a_length_are_reported() -> None:
+    everywhere = [(end, f", {WIRE}{end}") for end in (RF, GLB, ", vector-access-energy: 200}")]
+    assert warnings(*everywhere) == {"free-wires": FREE}
+    art = "ART: {version: 0.4, tables: [{name: chip.DRAM, area: 9}]}\n"
+    assert warnings(*everywhere, extra=art) == {"free-wires": FREE}
+
+
+@pytest.mark.parametrize(
+    ("end", "more"),
+    [
+        (GLB, "wire-energy: 0"),
+        (GLB, f"{WIRE}, tile-width: 5"),
+        (GLB, f"{WIRE}, tile-width: 0"),
+        (GLB, f"{WIRE}, energy-per-hop: 0"),
+        (GLB, f"{WIRE}, cluster-area: 0"),
+        (RF, WIRE),
+    ],
+)
+def test_wires_that_cost_nothing_on_purpose_or_lead_to_one_instance_are_not_reported(
+    end: str, more: str
+) -> None:
+    assert warnings((end, f", {more}{end}")) == {}
+
+
+@pytest.mark.parametrize("area", ["0", "2.5"])
+def test_an_area_that_is_given_keeps_the_warning_about_wires_away(area: str) -> None:
+    wired = (GLB, f", {WIRE}{GLB}")
+    assert warnings(wired, ("meshX: 4, energy: 1", f"meshX: 4, energy: 1, area: {area}")) == {}
+    art = f"ART: {{version: 0.4, tables: [{{name: chip.MAC, area: {area}}}]}}\n"
+    assert warnings(wired, extra=art) == {}
+
+
+def test_wires_of_v04_have_no_width_of_their_own(tmp_path: Path) -> None:
+    text = """architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {datawidth: 8, width: 64}}
+  - !Container {name: PE, spatial: {meshX: 4}}
+  - !Component {name: mac, class: intmac, attributes: {datawidth: 8}}
+ERT: {version: 0.4, tables: [{name: wire, actions: [{name: transfer_random, energy: 0.5}]}]}
+"""
+    (tmp_path / "arch.yaml").write_text(text)
+    (found,) = (
+        each for each in sm.load(tmp_path / "arch.yaml").warnings if each.code == "free-wires"
+    )
+    assert "wires below 'inter_PE_spatial' cost nothing" in found
+    assert found.endswith("'cluster-area' (um^2) of levels and 'area' of compute units")
 
 
 def test_energies_of_0() -> None:

@@ -15,6 +15,7 @@ CODES = {
     ),
     "capacity-unit": "a capacity that looks like bytes or kilobytes instead of words",
     "clusters": "instances that are not in whole clusters, so that some pay for no access",
+    "free-wires": "wires with an energy per mm, but no area from which their length follows",
     "idle-constraint": "a constraint about loops or tensors where there can be none",
     "left-out-component": "a component that neither stores nor computes",
     "merge-list": "a list that the merge key '<<<' does not join",
@@ -43,7 +44,7 @@ CODES = {
     "zero-energy": "an energy of 0 at a level that moves words",
 }
 """Every code of a warning, with what it is about."""
-ENERGY_CODES = frozenset({"no-energy-table", "unused-energy", "zero-energy"})
+ENERGY_CODES = frozenset({"free-wires", "no-energy-table", "unused-energy", "zero-energy"})
 
 
 class InputWarning(str):

@@ -1,11 +1,12 @@
-"""Warnings about energies: those that a formula supplies, those that are 0, and tables that nothing
-uses.
+"""Warnings about energies: those that a formula supplies, those that are 0, wires without length,
+and tables that nothing uses.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from math import prod
 
 from solver_mapper.core.architecture import Architecture, Arithmetic, Buffer
 from solver_mapper.core.spec import Spec
@@ -19,9 +20,11 @@ from solver_mapper.io.timeloop.architecture.energy_tables import (
     base_name,
 )
 from solver_mapper.io.timeloop.suspicious import stored_tensors
+from solver_mapper.io.yaml.fields import normal
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table
 from solver_mapper.io.yaml.warnings import Notes
 
+_AREAS = ("area", "cluster_area")
 FORMULA = "PAT formula"
 """How the origin of an energy begins that comes from Timeloop's formulas."""
 
@@ -48,6 +51,8 @@ def note_energies(spec: Spec, node: Node, tables: EnergyTables, notes: Notes) ->
                 " charged for its words"
             )
             notes.add("zero-energy", level.location, what)
+    if not _areas_given(architecture, node, tables):
+        _note_free_wires(architecture, notes)
     _note_unused(architecture, frozenset(_names(node)), tables, notes)
 
 
@@ -103,6 +108,42 @@ def _note_missing_accesses(level: Buffer, table: ActionTable | None, notes: Note
     notes.add("no-energy-table", table.location, what)
 
 
+def _areas_given(architecture: Architecture, node: Node, tables: EnergyTables) -> bool:
+    """Whether an area was written, be it 0, from which the length of a hop follows (see
+    `tile_widths`).
+    """
+    parts = {*architecture.level_names[1:], architecture.arithmetic.name}
+    return any(base_name(name) in parts for name, _, _ in tables.areas) or any(
+        normal(key) in _AREAS for key in _keys(node)
+    )
+
+
+def _note_free_wires(architecture: Architecture, notes: Notes) -> None:
+    """Wires that have an energy per mm and no length."""
+    found = [
+        (level, network)
+        for index, level in enumerate(architecture.levels)
+        for network in (level.network, level.update_network)
+        if network is not None
+        and network.wire_energy
+        and network.energy_per_hop is None
+        and network.tile_width is None
+        and prod(architecture.fanout(index)) > 1
+    ]
+    if not found:
+        return
+    names = _listed(list(dict.fromkeys(f"'{level.name}'" for level, _ in found)))
+    price = float(found[0][1].wire_energy or 0)
+    width = "" if architecture.fanouts else ", or 'tile-width' (um) of the levels above the wires"
+    what = (
+        f"wires below {names} cost nothing: their energy is {price:g} pJ per bit and mm, but the"
+        " length of a hop follows from the areas of inner levels and compute units, and none is"
+        " given; give an ART, or the attributes 'cluster-area' (um^2) of levels and 'area' of"
+        f" compute units{width}"
+    )
+    notes.add("free-wires", found[0][0].location, what)
+
+
 def _without(table: ActionTable, missing: list[tuple[str, ...]]) -> str:
     """Which actions a table lacks, each by the last of its names, and which it has."""
     lacks = " or ".join(f"'{word}'" for word in dict.fromkeys(names[-1] for names in missing))
@@ -141,11 +182,22 @@ def _names(node: Node) -> Iterator[str]:
         name = node.entries.get("name")
         if isinstance(name, Scalar):
             yield base_name(name.text)
-        for each in node.entries.values():
-            yield from _names(each)
-    elif isinstance(node, Sequence):
-        for each in node.items:
-            yield from _names(each)
+    for each in _inner(node):
+        yield from _names(each)
+
+
+def _keys(node: Node) -> Iterator[str]:
+    """The keys of all mappings in `node`."""
+    if isinstance(node, Table):
+        yield from node.entries
+    for each in _inner(node):
+        yield from _keys(each)
+
+
+def _inner(node: Node) -> Iterable[Node]:
+    if isinstance(node, Table):
+        return node.entries.values()
+    return node.items if isinstance(node, Sequence) else ()
 
 
 def _listed(words: list[str]) -> str:
