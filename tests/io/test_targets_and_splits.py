@@ -171,3 +171,15 @@ def test_keys_of_a_mapping_that_timeloop_does_not_read_are_warned_about(
     )
     with pytest.raises(InputError, match="has no field 'keeps'; did you mean 'keep'"):
         sm.load(DESIGN, file)
+
+
+def test_a_stream_that_older_versions_of_timeloop_read_is_warned_about_as_that(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "map.yaml"
+    file.write_text("mapping:\n- {target: GLB, type: datatype, stream: [Inputs]}\n")
+    (warning,) = (each for each in sm.load(DESIGN, file).warnings if each.code == "unread-key")
+    assert warning == (
+        f"{file}:2:41: 'stream' of the datatype directive of 'GLB' is not read, as in the present"
+        " version of Timeloop; older versions read it, and their figures may differ"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from solver_mapper.io.yaml.fields import Fields
+from solver_mapper.io.yaml.source import Sequence
 from solver_mapper.io.yaml.warnings import Notes
 
 
@@ -14,3 +15,18 @@ def note_unread(fields: Fields, notes: Notes, *names: str, why: str = "") -> Non
         if fields.has(name):
             what = f"'{name}' of {fields.what} is not read, as in Timeloop{why and f': {why}'}"
             notes.add("unread-key", fields.location_of(name), what)
+
+
+def note_stream(fields: Fields, notes: Notes) -> None:
+    """A warning for a `stream` that was written. Outputs of 2021 count a tensor at a level that
+    bypasses it if it is listed there.
+    """
+    node = fields.node("stream")
+    if not isinstance(node, Sequence) or not node.items:
+        note_unread(fields, notes, "stream")
+        return
+    what = (
+        f"'stream' of {fields.what} is not read, as in the present version of Timeloop; older"
+        " versions read it, and their figures may differ"
+    )
+    notes.add("unread-key", node.location, what)
