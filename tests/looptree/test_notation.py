@@ -269,3 +269,41 @@ def test_the_search_knows_which_path_lets_the_other_be_switched_off() -> None:
         solution = sm.solve(load(text), objective="energy")
         assert solution.status == "optimal"
         assert solution.value == power * 14
+
+
+def leaking(*nodes: str) -> str:
+    """WINDOW on `Mac`, below the memories `Dram` and `Sram`, with further nodes between these."""
+    text = "arch:\n  nodes:\n"
+    actions = "{name: read, energy: 0, throughput: inf}, {name: write, energy: 0, throughput: inf}"
+    for node in ("Dram 1", *nodes, "Sram 1000"):
+        name, _, rest = node.strip().partition(" ")
+        at = "  " * (1 + node.startswith(" "))
+        if name == "fork":
+            text += f"{at}- !Fork\n{at}  nodes:\n"
+        elif name == "Array":
+            spatial = f"spatial: [{{name: x, fanout: 4, power_gateable: {rest}}}]"
+            text += f"{at}- !Container {{name: Array{len(at)}, {spatial}}}\n"
+        else:
+            text += f"{at}- !Memory {{name: {name}, size: inf, leak_power: {rest},"
+            text += f" actions: [{actions}]}}\n"
+    action = "actions: [{name: compute, energy: 0, throughput: 1}]"
+    return f"{text}  - !Compute {{name: Mac, leak_power: 0, {action}}}\n{WINDOW}"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "power"),
+    [
+        # One of four copies is used, and what stands aside below them is switched off with them.
+        (("Array false", "fork", "  Near 10"), 1 + 4 * (10 + 1000)),
+        (("Array true", "fork", "  Near 10"), 1 + 10 + 1000),
+        # What stands aside above them is not; and none of the copies aside is used.
+        (("fork", "  Near 10", "Array true"), 1 + 10 + 1000),
+        (("fork", "  Array false", "  Near 10"), 1 + 4 * 10 + 1000),
+        (("fork", "  Array true", "  Near 10"), 1 + 1000),
+    ],
+)
+def test_copies_that_are_switched_off_take_what_stands_below_them_along(
+    nodes: tuple[str, ...], power: int
+) -> None:
+    (einsum,) = sm.evaluate(load(leaking(*nodes))).einsums
+    assert sum(einsum.leak.values()) == power * einsum.latency

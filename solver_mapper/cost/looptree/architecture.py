@@ -9,7 +9,15 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
-from solver_mapper.cost.looptree.hardware import Action, Chain, Fanout, Kind, LoopBoundRule, Unit
+from solver_mapper.cost.looptree.hardware import (
+    Action,
+    Aside,
+    Chain,
+    Fanout,
+    Kind,
+    LoopBoundRule,
+    Unit,
+)
 from solver_mapper.cost.looptree.latency import DEFAULT, Rate, latency_of
 from solver_mapper.cost.looptree.scopes import by_set
 from solver_mapper.cost.looptree.sets import EinsumScope, NameSet
@@ -219,13 +227,13 @@ class Architecture:
             component.name: unit_of(component, scope, einsum, instances[component.name])
             for component in self.root.components()
         }
-        no_part = {component.name for component in on_path} | set(_gated(self.root, compute))
+        enabled = [component.name for component in on_path if _enabled(component, scope)]
         chain = Chain(
-            tuple(units[component.name] for component in on_path if _enabled(component, scope)),
+            tuple(units[name] for name in enabled),
             tuple(
-                unit
-                for name, unit in units.items()
-                if name not in no_part and unit.kind is not Kind.CONTAINER
+                Aside(units[name], max(above & set(enabled), key=enabled.index, default=None))
+                for name, above in _aside(self.root, compute, units)
+                if units[name].kind is not Kind.CONTAINER
             ),
         )
         return with_reachable_usage(chain, einsum) if self.soft_usage else chain
@@ -241,18 +249,32 @@ def _changed(
             yield change(node) if node.name == name else node
 
 
-def _gated(branch: Branch, compute: str, off: bool = False) -> Iterator[str]:
-    """Names of components that are switched off while `compute` works, none of which is on its
-    path; all in `branch` if it is `off` itself.
+def _aside(
+    branch: Branch,
+    compute: str,
+    units: Mapping[str, Unit],
+    above: frozenset[str] = frozenset(),
+    off: bool = False,
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """The components off the path of `compute` that are not switched off while it works, each with
+    those on the path that stand `above` it; none in `branch` if it is `off` itself. None of the
+    copies of a fan-out off the path is used: if it may be switched off, so is what follows it.
     """
+    works = any(component.name == compute for component in branch.components())
     for node in _main_path(branch):
-        if isinstance(node, Component):
-            if off:
-                yield node.name
-            continue
-        works = any(component.name == compute for component in node.components())
-        yield from _gated(node, compute, off or (node.fork_gated and not works))
-        off = off or (node.rest_gated and works)
+        if isinstance(node, Branch):
+            forked = any(component.name == compute for component in node.components())
+            gated = off or (node.fork_gated and not forked)
+            yield from _aside(node, compute, units, above, gated)
+            off = off or (node.rest_gated and forked)
+            works = works and not forked
+        elif works:
+            above |= {node.name}
+            works = node.name != compute
+        else:
+            off = off or any(fanout.power_gateable for fanout in units[node.name].fanouts)
+            if not off:
+                yield node.name, above
 
 
 def _main_path(branch: Branch) -> Iterator[Component | Branch]:

@@ -97,13 +97,15 @@ def _times(value: Fraction | None, factor: int) -> Fraction | None:
 def _awake(branch: EinsumPath) -> Iterator[tuple[Unit, Fraction]]:
     """Each unit with the share of its instances that is not switched off for want of work."""
     share = Fraction(1)
+    shares: dict[str | None, Fraction] = {None: share}
     for unit in branch.chain.units:
         for fanout in unit.fanouts:
             if fanout.power_gateable:
                 share *= Fraction(branch.used(unit.name, fanout.name), fanout.size)
+        shares[unit.name] = share
         yield unit, share
-    for unit in branch.chain.aside:
-        yield unit, Fraction(1)
+    for each in branch.chain.aside:
+        yield each.unit, shares[each.below]
 
 
 def _compute(branch: EinsumPath) -> Iterator[ActionStatistics]:

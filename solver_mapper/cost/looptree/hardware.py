@@ -118,13 +118,23 @@ class Unit:
 
 
 @dataclass(frozen=True)
+class Aside:
+    """A component off the path, which only leaks. `below`: the innermost component on the path that
+    stands above it, whose copies that are switched off take it with them; None if there is none.
+    """
+
+    unit: Unit
+    below: str | None = None
+
+
+@dataclass(frozen=True)
 class Chain:
-    """`units` outer to inner, the last one a compute. `aside` are components off this path: they
-    only leak.
+    """`units` outer to inner, the last one a compute. `aside` are components off this path that are
+    not switched off.
     """
 
     units: tuple[Unit, ...]
-    aside: tuple[Unit, ...] = ()
+    aside: tuple[Aside, ...] = ()
 
     @cached_property
     def by_name(self) -> Mapping[str, Unit]:

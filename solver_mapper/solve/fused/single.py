@@ -55,7 +55,8 @@ def all_skeletons(
 
 def leak_of(skeleton: Skeleton) -> float:
     """Power in W that leaks while the Einsum runs."""
-    units = (*skeleton.chain.units, *skeleton.chain.aside)
+    chain = skeleton.chain
+    units = (*chain.units, *(each.unit for each in chain.aside))
     return float(sum(unit.leak * unit.instances for unit in units))
 
 

@@ -203,13 +203,10 @@ def _check(architecture: Architecture, workload: Workload) -> None:
                         " least 0",
                         unit.location,
                     )
-                if (
-                    any(
-                        fanout.power_gateable and fanout.min_usage < fanout.usage_scale
-                        for fanout in unit.fanouts
-                    )
-                    and unit.leak + sum(u.leak for u in chain.units) > 0
-                ):
+                if any(
+                    fanout.power_gateable and fanout.min_usage < fanout.usage_scale
+                    for fanout in unit.fanouts
+                ) and any(each.leak for each in (*chain.units, *(u.unit for u in chain.aside))):
                     raise InputError(
                         f"'power_gateable' of '{unit.name}' is not supported by solve",
                         unit.location,
