@@ -35,7 +35,7 @@ from solver_mapper.solve.fused.stopping import poll_of
 from solver_mapper.solve.fused.terms import Floats
 from solver_mapper.solve.fused.trees import EinsumNodes, tree_of
 
-_FIRST = 3
+_FIRST = 2
 """Limits on shared loops for which a first mapping is looked for before the search proper."""
 
 _LITTLE = 200_000_000
