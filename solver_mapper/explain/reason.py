@@ -158,7 +158,7 @@ def repair_lines(repairs: Sequence[Advice]) -> Iterator[tuple[str, SourceLocatio
     """What would lift the conflicts, a line for each repair."""
     if repairs:
         several = len(repairs) > 1
-        which = "Each of these repairs alone makes" if several else "This repair makes"
+        which = "Each of these changes alone makes" if several else "This change makes"
         yield f"{which} the mapspace non-empty:", NOWHERE
     for repair in repairs:
         yield f"  {_where(repair.location)}{repair.text}", NOWHERE

@@ -139,7 +139,6 @@ def test_several_conflicts_need_several_changes(tmp_path: Path) -> None:
     reason = explained(Case("two", lines), tmp_path)
     assert {len(repair.changes) for repair in reason.repairs} == {2}
     assert len(reason.repairs) == 4
-    assert "\nEach of these repairs alone makes the mapspace non-empty:\n" in str(reason)
 
 
 def test_conflicts_that_share_no_entry_are_counted_and_listed(tmp_path: Path) -> None:
