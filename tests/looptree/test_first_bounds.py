@@ -4,6 +4,7 @@ effort.
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,15 @@ import pytest
 
 import solver_mapper as sm
 from solver_mapper.deadline import TimeUp
+from solver_mapper.solve.fused import minimize as minimize_module
 from solver_mapper.solve.fused import search as search_module
 from solver_mapper.solve.fused.cells import CellMaker
+from solver_mapper.solve.fused.compiled import compile_skeleton
 from solver_mapper.solve.fused.cuts import CLOSED, Stepper
 from solver_mapper.solve.fused.graph import Graph
-from solver_mapper.solve.fused.minimize import EnergyDelayProduct
+from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
+from solver_mapper.solve.fused.search import GraphSearch
+from solver_mapper.solve.fused.single import all_skeletons
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fused_matmuls.yaml"
 
@@ -98,3 +103,82 @@ def test_answers_do_not_depend_on_the_effort_of_first_bounds(monkeypatch):
     whole = sm.solve(loaded(), "edp")
     monkeypatch.setattr(search_module, "_LITTLE", 0)
     assert sm.solve(loaded(), "edp").value == whole.value
+
+
+LAYER = """
+arch:
+  nodes:
+  - !Memory
+    name: Flash
+    leak_power: 0
+    size: inf
+    tensors: {keep: ~Intermediates, may_keep: All}
+    actions: [{name: read, energy: 15, throughput: inf}, {name: write, energy: 20, throughput: inf}]
+  - !Memory
+    name: SRAM
+    leak_power: 0
+    size: 8192
+    tensors: {keep: All}
+    actions: [{name: read, energy: 2, throughput: inf}, {name: write, energy: 2, throughput: inf}]
+  - !Compute
+    name: MAC
+    leak_power: 0
+    actions: [{name: compute, energy: 0, throughput: 1}]
+workload:
+  rank_sizes: {M: 32, C: 16}
+  bits_per_value: {All: 8}
+  einsums:
+"""
+CONVOLUTIONS = [
+    f"""\
+  - einsum: 'O{n}[p{n}, m] = I{n}[H: p{n} + r{n}, c] * F{n}[c, m, R: r{n}]'
+    iteration_space_shape: [0 <= p{n} < 32, 0 <= r{n} < 3]
+"""
+    for n in range(2)
+]
+
+
+def layers(text: str) -> sm.TreeSpec:
+    spec = sm.load(io.StringIO(text))
+    assert isinstance(spec, sm.TreeSpec)
+    return spec
+
+
+def test_bounds_count_partial_sums_that_are_fetched_again() -> None:
+    """Of these, the first fetches are skipped. All others are reads like any other."""
+    spec = layers(LAYER + CONVOLUTIONS[0])
+    (einsum,) = spec.need_workload().einsums
+    value = sm.solve(spec, "energy").value
+    bounds = [
+        Minimizer(compile_skeleton(skeleton), EnergyDelayProduct(1, 0), Best()).prepare()
+        for skeleton in all_skeletons(spec.need_architecture(), einsum)
+    ]
+    assert 0.85 * value < min(bounds) <= value * (1 + 1e-9)
+
+
+def test_einsums_that_share_nothing_are_bounded_before_all_else(monkeypatch) -> None:
+    spec = layers(LAYER + "".join(CONVOLUTIONS))
+    known: list[float] = []
+
+    def stopped(search, effort):
+        known.append(search.bound)
+        raise TimeUp("first bounds")
+
+    monkeypatch.setattr(GraphSearch, "relax", stopped)
+    sm.solve(spec, "energy")
+    monkeypatch.undo()
+    value = sm.solve(spec, "energy").value
+    assert 0.85 * value < known[0] <= value * (1 + 1e-9)
+    single = sm.solve(layers(LAYER + CONVOLUTIONS[0]), "energy").value
+    assert value == 2 * single
+
+
+@pytest.mark.parametrize("objective", ["energy", "latency", "edp"])
+def test_answers_do_not_depend_on_how_often_the_last_group_is_halved(
+    objective: str, monkeypatch
+) -> None:
+    found = []
+    for few in (1, 7, 10**9):
+        monkeypatch.setattr(minimize_module, "_FEW", few)
+        found.append(sm.solve(layers(LAYER + CONVOLUTIONS[0]), objective).value)
+    assert len(set(found)) == 1
