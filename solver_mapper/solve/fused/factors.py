@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import numpy as np
 
@@ -18,6 +19,7 @@ class Factors:
     def __init__(self, skeleton: Skeleton, dimensions: Sequence[Dimension], table: RowTable):
         self.skeleton, self.dimensions, self.table = skeleton, dimensions, table
         self.known: dict[object, Ints] = {}
+        self.extent = cache(self._extent)
         self.ones = np.ones(len(table), dtype=np.int64)
         self.trips = {name: _running(rows) for name, rows in table.temporal.items()}
         self.spread = {name: _running(rows) for name, rows in table.spatial.items()}
@@ -66,7 +68,7 @@ class Factors:
         """How many dimensions, outermost first, multiply the unit at `level`."""
         return sum(dimension.level <= level for dimension in self.dimensions)
 
-    def extent(self, name: str, node: int, inside: int) -> Ints:
+    def _extent(self, name: str, node: int, inside: int) -> Ints:
         """Extent of the tile of a variable at a node."""
         below: Ints = self.table.bounds[name] // (
             self.trips[name][self.slots[node]] * self.spread[name][inside]
