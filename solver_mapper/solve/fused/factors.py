@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 import numpy as np
 
@@ -19,7 +18,7 @@ class Factors:
     def __init__(self, skeleton: Skeleton, dimensions: Sequence[Dimension], table: RowTable):
         self.skeleton, self.dimensions, self.table = skeleton, dimensions, table
         self.known: dict[object, Ints] = {}
-        self.extent = cache(self._extent)
+        self.extents: dict[tuple[str, int, int], Ints] = {}
         self.ones = np.ones(len(table), dtype=np.int64)
         self.trips = {name: _running(rows) for name, rows in table.temporal.items()}
         self.spread = {name: _running(rows) for name, rows in table.spatial.items()}
@@ -68,12 +67,13 @@ class Factors:
         """How many dimensions, outermost first, multiply the unit at `level`."""
         return sum(dimension.level <= level for dimension in self.dimensions)
 
-    def _extent(self, name: str, node: int, inside: int) -> Ints:
+    def extent(self, name: str, node: int, inside: int) -> Ints:
         """Extent of the tile of a variable at a node."""
-        below: Ints = self.table.bounds[name] // (
-            self.trips[name][self.slots[node]] * self.spread[name][inside]
-        )
-        return below
+        key = name, self.slots[node], inside
+        if key not in self.extents:
+            copies = self.trips[name][self.slots[node]] * self.spread[name][inside]
+            self.extents[key] = self.table.bounds[name] // copies
+        return self.extents[key]
 
     def view(self, view: NodeTraffic) -> Ints:
         """The part of a count that this table's variables determine, by row: fetches times copies
