@@ -56,6 +56,10 @@ class Ahead:
     A way to go on is how many instances share each tensor's words, and the kind of the next
     temporal loop for each tensor. As long as the mesh of the compute units is not filled, any word
     that a unit asks for may yet come from the unit beside it.
+
+    Args:
+        spared: of tensors with windows, what loops to come may spare, by the kind of the next one,
+            if that is known already.
     """
 
     def __init__(
