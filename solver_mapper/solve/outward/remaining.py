@@ -55,8 +55,9 @@ Bound = Callable[[InnerMappings, Ahead], tuple[Floats, Floats]]
 def _bounds(
     spread_ahead: SpreadAhead, aim: Aim, outside: Outside, *, closely: bool
 ) -> Iterator[Bound]:
-    """Bounds, those that take little time first: each tensor for itself, all of them together, what
-    their meshes mean for tiles (if rows are looked at `closely`), and what levels need time for.
+    """Bounds, those that take little time first: each tensor for itself, with what levels need time
+    for; all of them together; and what their meshes mean for tiles (if rows are looked at
+    `closely`).
     """
     costs = spread_ahead.costs
 
@@ -73,11 +74,11 @@ def _bounds(
         yield lambda rows, _: (_complete(costs, rows, outside), np.full(len(rows), -np.inf))
         return
     yield unranked(Ahead.apart)
+    if _levels_may_be_slow(costs, aim, outside):
+        yield with_cycles
     yield unranked(Ahead.together)
     if closely and spread_ahead.blocks(outside):
         yield lambda rows, ahead: _spread_out(spread_ahead, aim, rows, ahead)
-    if _levels_may_be_slow(costs, aim, outside):
-        yield with_cycles
 
 
 def promising(
