@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Fills:
         self.costs, self.lattice = costs, lattice
         self._known: dict[tuple[int, Fill], Floats] = {}
         self._shared: dict[tuple[int, int], Floats] = {}
+        self._sliding = {each.number: each for each in costs.sliding}
+        self._spared = cache(self._spared_share)
 
     def energy(self, level: int, fill: Fill) -> Floats:
         """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier
@@ -91,13 +93,13 @@ class Fills:
         if not tensor.ranks:
             stays = kind in (IDLE, ENDS)
             return (once, once, 0.0) if stays else (base, base, 0.0)
-        (sliding,) = (each for each in costs.sliding if each.number == number)
+        sliding = self._sliding[number]
         linked = max(costs.architecture.fanout(level - 1)) > 1
-        alone = np.maximum(base * (1 - self._spared(sliding, kind, linked=False)), once)
+        alone = np.maximum(base * (1 - self._spared(number, kind, linked=False)), once)
         rounded = float(costs.room(level)) if costs.room(level) > 1 else 0.0
         if not linked:
             return alone, alone, rounded
-        sent = base * (1 - self._spared(sliding, kind, linked=True))
+        sent = base * (1 - self._spared(number, kind, linked=True))
         fill, worth = float(costs.rates[number][level].fill), float(sliding.worth[level])
         if tensor.written:
             # To pass on what is not read again, but for the first time, may cost nothing.
@@ -106,12 +108,13 @@ class Fills:
         filled = alone - np.maximum(alone - sent, 0.0) * (max(worth, 0.0) / fill if fill else 0.0)
         return filled, np.maximum(sent, once), rounded
 
-    def _spared(self, sliding: Sliding, kind: int, *, linked: bool) -> Floats | float:
+    def _spared_share(self, number: int, kind: int, *, linked: bool) -> Floats | float:
         """The share of its words that a tensor with windows may be spared, as `Windows.possible`
         says of new tiles: by neighbours, too, if these are `linked`.
         """
         if kind in (ENDS, FIXED):
             return 0.0
+        sliding = self._sliding[number]
         rest = self.lattice.rest
         ranks = [rest[:, each.dims] for each in sliding.windows.ranks]
         around = rest[:, [*sliding.idle, *sliding.moving]].prod(axis=1)
