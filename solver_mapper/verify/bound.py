@@ -331,12 +331,13 @@ class LowerBound:
         held: tuple[int, ...],
         crossings: Crossings,
         rates: tuple[tuple[int, ...], ...],
+        here: Boundary | None = None,
     ) -> tuple[NDArray[np.bool_], Ints] | None:
         """For all splits, whether tiles of the tensors `held` fit into `child`, and the least that
-        crosses into it then; None if none fits.
+        crosses into it then; None if none fits. `here`: the boundary above it, with other splits.
         """
         check_time()
-        here = self.boundaries[child]
+        here = here or self.boundaries[child]
         fits = here.fitting([self.views[number] for number in held])
         if not fits.any():
             return None

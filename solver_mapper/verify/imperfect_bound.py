@@ -21,11 +21,12 @@ Where a stride leaves holes in tiles, their bounding boxes are counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, reduce
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,9 @@ from numpy.typing import NDArray
 from solver_mapper.core.constraints import FactorConstraint
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
+from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.deadline import check_time
-from solver_mapper.verify.bound import Keeps, LowerBound, Rates
+from solver_mapper.verify.bound import ROUNDED, Keeps, LowerBound, Rates
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View, view
@@ -44,6 +46,8 @@ MOST_POINTS = 20_000
 """Combinations of tiles that are looked at for one level."""
 MOST_SPREADS = 1_000_000
 """Choices of spatial loops that are looked at."""
+NOISE = 1e-10
+"""More than the relative rounding error of a bound in double precision."""
 MOST_BINS = 24
 """Parts of these choices, by their steps, that products of energy and cycles are looked at for."""
 Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -287,9 +291,53 @@ class ImperfectLowerBound(LowerBound):
         room = self.boundaries[self.depth]
         return int(room.steps.min()) if isinstance(room, ComputeBoundary) else super().steps
 
+    @cached_property
+    def cycles(self) -> int | None:
+        """At least one; None if no mapping fits."""
+        if not isinstance(self.boundaries[self.depth], ComputeBoundary):
+            return super().cycles
+        least = float(self.cycles_by_choice.min())
+        return int(least) if least < inf else None
+
+    @cached_property
+    def cycles_by_choice(self) -> Shares:
+        """`cycles_of` all choices of spatial loops, whoever holds what."""
+        room = self.boundaries[self.depth]
+        assert isinstance(room, ComputeBoundary)
+        return self.cycles_of(room, self._holders)
+
+    def cycles_of(self, room: ComputeBoundary, holders: Sequence[Keeps]) -> Shares:
+        """Cycles for each choice of spatial loops, at least: its steps, or as long as a level needs
+        for what it does not share; infinite where nothing fits.
+        """
+        architecture = self.mapspace.architecture
+        every, least = frozenset(range(len(room.spread[0]))), room.steps.astype(float)
+        for index, bandwidth, rates in self._ports:
+            here = [rates if level == index else Rates() for level in range(self.depth)]
+            words = np.minimum.reduce([self._words_of(room, keeps, here) for keeps in holders])
+            lost = (
+                len(self.views) * float(ROUNDED)
+                if architecture.levels[index].instances > 1
+                else 0.0
+            )
+            each = words / room.along(every, range(index)) - lost
+            least = np.maximum(least, np.ceil(each / float(bandwidth) * (1 - NOISE)))
+        return least + latency(architecture)
+
+    def _words_of(self, room: ComputeBoundary, keeps: Keeps, rates: list[Rates]) -> Shares:
+        """The least sum of all words that cross, each counted at the rate of its level, for each
+        choice of spatial loops; infinite where nothing fits.
+        """
+        scaled, unit = self.scaled(rates)
+        outside = self._sum(keeps, False, scaled, self.depth - 1)
+        found = self._costs(*self._key(keeps, self.depth, False, scaled), room)
+        if outside is None or found is None:
+            return np.full(len(room.inside[0]), np.inf)
+        return np.where(found[0], (found[1] + float(outside)) / float(unit), np.inf)
+
     def goal(self, goal: Goal) -> Fraction | None:
         """A bound of a goal's rank. Where energy and cycles are multiplied, both are bounded for
-        choices of spatial loops with similar numbers of steps, and the least product counts.
+        choices of spatial loops with similar numbers of cycles, and the least product counts.
         """
         room = self.boundaries[self.depth]
         powers = dict(goal.powers)
@@ -299,12 +347,11 @@ class ImperfectLowerBound(LowerBound):
         floor = super().goal(goal)
         if floor is None or self.cycles is None:
             return None
-        for rows in _bins(room.steps):
-            part = _part(room, rows)
-            steps = int(part.steps.min())
-            if (
+        for rows in _bins(self.cycles_by_choice):
+            part, cycles = _part(room, rows), self.cycles_by_choice[rows[0]]
+            if cycles == inf or (
                 least is not None
-                and least <= floor * (Fraction(steps, self.cycles)) ** powers["delay"]
+                and least <= floor * Fraction(int(cycles), self.cycles) ** powers["delay"]
             ):
                 break
             known = {key: cost for key, cost in self._least.items() if key[0] < self.depth}
@@ -323,10 +370,10 @@ def _apart(view: View) -> bool:
     )
 
 
-def _bins(steps: Ints) -> list[Ints]:
-    """Rows in parts of rising numbers of steps, the fewest apart and then more together."""
-    order = np.argsort(steps, kind="stable")
-    edges = np.flatnonzero(np.diff(steps[order])) + 1
+def _bins(cycles: Shares) -> list[Ints]:
+    """Rows in parts of rising numbers of cycles, the fewest apart and then more together."""
+    order = np.argsort(cycles, kind="stable")
+    edges = np.flatnonzero(cycles[order][1:] > cycles[order][:-1]) + 1
     if not len(edges):
         return [order]
     kept = np.unique(np.geomspace(1, len(edges), MOST_BINS).astype(np.int64)) - 1

@@ -143,6 +143,66 @@ def test_the_bound_of_all_mappings_chooses_spatial_loops_for_all_tensors_togethe
     assert bound <= best <= bound * Fraction(1001, 1000)
 
 
+def summing(bandwidth: int) -> Spec:
+    """A product whose sums run over two dimensions, on a row of 16 units with a word of one factor
+    each. Partial sums are all in one level, which writes so many words a cycle.
+    """
+    tensors = {"A": "MKL", "B": "NKL", "Z": "MN"}
+    shape = {
+        "name": "product",
+        "dimensions": list("MNKL"),
+        "data-spaces": [
+            {"name": name, "projection": [[[dim]] for dim in dims], "read-write": name == "Z"}
+            for name, dims in tensors.items()
+        ],
+    }
+    row = {"instances": 16, "meshX": 16, "word-bits": 8}
+    one = {"instances": 1, "word-bits": 8}
+    storage = [
+        {"name": "Regs", "entries": 1, "vector-access-energy": 1.0, **row},
+        {"name": "Sums", "entries": 512, "vector-access-energy": 4.0, **one},
+        {"name": "DRAM", "technology": "DRAM", "vector-access-energy": 100.0, **one},
+    ]
+    storage[1]["write-bandwidth"] = bandwidth
+    found = sm.load(
+        {"arch": {"arithmetic": {"name": "MAC", "energy": 1.0, **row}, "storage": storage}},
+        {"problem": {"shape": shape, "instance": {"M": 32, "N": 4, "K": 7, "L": 3}}},
+        {
+            "constraints": [
+                {"target": "Sums", "type": "bypass", "keep": ["Z"], "bypass": ["A", "B"]},
+                {"target": "Regs", "type": "bypass", "keep": ["B"], "bypass": ["A", "Z"]},
+            ]
+        },
+    )
+    assert isinstance(found, Spec)
+    return found
+
+
+def test_each_choice_of_spatial_loops_takes_its_steps_or_as_long_as_its_words_need() -> None:
+    """16 units along M send each product by itself, 15 along K and L take many steps; 14 along K
+    and M send a sum of 7 products, in as many cycles as steps.
+    """
+    spec = summing(bandwidth=2)
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    bound = ImperfectLowerBound(space)
+    assert bound.steps == 32 * 4 * 7 * 3 // 16
+    assert bound.metric("delay") == 32 * 4 * 3 // 2
+    found = sm.solve(spec, "delay", factors="imperfect")
+    assert (found.status, found.value) == ("optimal", 32 * 4 * 3 // 2)
+
+
+def test_products_are_bounded_for_choices_of_similar_cycles() -> None:
+    """The choices of the least energy are slow, although they take few steps."""
+    spec = summing(bandwidth=1)
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    bound = ImperfectLowerBound(space)
+    energy, cycles = bound.metric("energy"), bound.metric("delay")
+    product = bound.goal(parse_objective("edp").goals[0])
+    best = sm.solve(spec, "edp", factors="imperfect").value
+    assert energy is not None and cycles is not None and product is not None and best is not None
+    assert energy * cycles < product <= best
+
+
 def floors_too_high(spec: Spec, random: Random, mappings: int) -> list[str]:
     """Random legal mappings that cost less than the bound of all mappings."""
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)

@@ -35,6 +35,8 @@ from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
+EARLY_SHARE = 0.1
+"""The part of the time that a first bound may take."""
 BOUND_SHARE = 0.75
 """The part of the time left after perfect factors that the bound for all tensors together may take
 before other searches.
@@ -67,8 +69,8 @@ def solve_imperfect(
     gap: float = GAP,
     tie_break: bool = False,
 ) -> Solution:
-    """See `api.solve`. Perfect factors come first and may take all the time, so the mapping is
-    never worse than theirs under the same limit.
+    """See `api.solve`. A bound comes first, for a small part of the time. Perfect factors may take
+    all the rest, so the mapping is hardly ever worse than theirs under the same limit.
 
     Raises: InputError for energies below zero.
     """
@@ -77,17 +79,20 @@ def solve_imperfect(
     goals = parse_objective(objective)
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     first = goals.goals[0]
-    begun = session.clock.seconds
+    bound = ImperfectLowerBound(space)
+    joint = JointBound(bound)
+    with session.clock.only(EARLY_SHARE):
+        floor = _floor(session, bound, first)
+    timer.lap("bound")
+    begun, looked = session.clock.seconds, False
     best, notes = _start(session, goals, gap)
     taken = session.clock.seconds - begun
     timer.lap("perfect factors")
-    floor, looked = None, False
-    bound = ImperfectLowerBound(space)
-    joint = JointBound(bound)
+    if floor is None:
+        floor = _floor(session, bound, first) or bound.goal_at_once(first)
+        timer.lap("bound")
     if best is not None:
         free = _loops_are_free(space)
-        floor = _floor(session, bound, first)
-        timer.lap("bound")
         with session.clock.only(PADDED_SHARE, max(PADDED_TIMES * taken, PADDED_SECONDS)):
             best = _from_more_divisors(session, space, goals, floor, best)
         timer.lap("padded sizes")
@@ -109,8 +114,6 @@ def solve_imperfect(
     except LimitReached as error:
         missing = (str(error),)
     timer.lap("compile")
-    if floor is None:
-        floor = _floor(session, bound, first)
     notes = (*notes, *missing)
     if tree is None:
         if not looked and not _reached(floor, best, first, gap):
@@ -149,10 +152,10 @@ def solve_imperfect(
 
 
 def _floor(session: Session, bound: ImperfectLowerBound, goal: Goal) -> Fraction | None:
-    """A lower bound of the goal's rank; None where none is known."""
+    """A lower bound of the goal's rank; None if there is no time for it, or too much to look at."""
     with suppress(TimeUp, ValueError), running(session.clock):
         return bound.goal(goal)
-    return bound.goal_at_once(goal)
+    return None
 
 
 def _from_more_divisors(

@@ -388,7 +388,7 @@ class _Holders:
         """A bound of the rank of each choice: words at the compute units as they are spread, at
         each level the least apart.
         """
-        cycles = np.maximum(spread.steps + self._latency, self._cycles)
+        cycles = self._fewest_cycles(spread)
         charged = self._charged(spread) if rounded else self._sizes
         energy = self._computing(spread, charged, rounded=rounded)
         energy = energy + self._elsewhere + self._work(cycles)
@@ -399,7 +399,8 @@ class _Holders:
         return rank * (1 - NOISE)
 
     def _work(self, cycles: Floats | float) -> Floats | float:
-        return self._worked[0] + self._worked[1] * cycles
+        fixed, leaked = self._worked
+        return fixed + leaked * cycles if leaked else fixed
 
     @cached_property
     def _worked(self) -> tuple[float, float]:
@@ -425,12 +426,11 @@ class _Holders:
     def _latency(self) -> int:
         return latency(self.bound.mapspace.architecture)
 
-    @cached_property
-    def _cycles(self) -> int:
-        """Cycles of any mapping, at least."""
-        if self.bound.cycles is None:
-            raise ValueError("nothing fits")
-        return self.bound.cycles
+    def _fewest_cycles(self, spread: ComputeBoundary) -> Floats:
+        """Cycles for each choice, at least, as far as they count."""
+        if not self.powers.get("delay") and not self._worked[1]:
+            return np.asarray(spread.steps + self._latency, np.float64)
+        return self.bound.cycles_of(spread, [self.keeps])
 
     @cached_property
     def _elsewhere(self) -> float:
@@ -556,7 +556,7 @@ class _Holders:
                 rank = max(rank, min(first.least.rank, limit))
                 yield _Refined(rank, entering)
                 continue
-            walk = self._walk(choice.one, fetches, most, budget, stage)
+            walk = self._walk(choice, fetches, most, budget, stage)
             least = walk.least()
             entering = max(entering, min(least.energy, budget))
             rank = max(rank, min(least.rank, limit))
@@ -624,7 +624,7 @@ class _Holders:
 
         def rank(ended: Ended) -> Floats:
             steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
-            fewest = np.maximum(np.maximum(steps + self._latency, self._cycles), cycles.fewest)
+            fewest = np.maximum(steps + self._latency, cycles.fewest)
             computing = self._computing(one, _larger(ended.charged, fewest_charged))
             spare = np.maximum(ended.energy - least, 0) / price if price else np.zeros(1)
             most = np.clip(spare + self._latency, fewest, np.maximum(cycles.most, fewest))
@@ -649,7 +649,7 @@ class _Holders:
                 budget = known.entering + part * (whole - known.entering)
                 if budget <= entering:
                     continue
-                walk = self._walk(choice.one, fetches, most, budget, stage)
+                walk = self._walk(choice, fetches, most, budget, stage)
                 least = walk.least()
                 entering = max(entering, min(least.energy, budget))
                 rank = max(rank, min(self._least_with(choice, entering), limit))
@@ -679,7 +679,7 @@ class _Holders:
             )
             for number in range(len(self.keeps))
         ]
-        cycles = float(max(one.steps[0] + self._latency, self._cycles, narrow))
+        cycles = float(max(self._fewest_cycles(one)[0], narrow))
         return _Choice(one, float(computing[0]), cycles, operands)
 
     def _least_with(self, choice: _Choice, entering: float) -> float:
@@ -706,7 +706,7 @@ class _Holders:
 
     def _walk(
         self,
-        one: ComputeBoundary,
+        choice: _Choice,
         fetches: Fetches,
         most: dict[int, int],
         budget: float,
@@ -715,7 +715,7 @@ class _Holders:
         return TemporalWalk(
             fetches,
             most,
-            self._rank_of(one),
+            self._rank_of(choice),
             exact=stage >= EXACT,
             fine=stage == FINE,
             budget=budget,
@@ -731,7 +731,7 @@ class _Holders:
         choice, fetches = self._choice(row), self._fetches(row)
         most = {dim: self._fewest(row, dim) for dim in fetches.dims}
         budget = self._budget(choice, self.race.limit)
-        walk = self._walk(choice.one, fetches, most, budget, COARSE)
+        walk = self._walk(choice, fetches, most, budget, COARSE)
         found = walk.least()
         least = found.energy
         self._first[row.tobytes()] = _Walked(most, budget, found)
@@ -740,7 +740,7 @@ class _Holders:
             return
         for part in BUDGETS:
             budget = min(least * part, self._budget(choice, self.race.limit))
-            walk = self._walk(choice.one, fetches, most, budget, EXACT)
+            walk = self._walk(choice, fetches, most, budget, EXACT)
             if walk.least().rank < inf or budget < least * part:
                 self._offer(row, walk)
                 return
@@ -788,13 +788,14 @@ class _Holders:
         rates = self._port[0].rates(self.bound.mapspace.architecture)
         return entering_by_tile(self.bound, self.keeps, rates)
 
-    def _rank_of(self, one: ComputeBoundary) -> Callable[[Ended], Floats]:
+    def _rank_of(self, choice: _Choice) -> Callable[[Ended], Floats]:
         """The rank of temporal loops for a choice of spatial loops."""
+        one = choice.one
         fewest = self._charged(one)
 
         def rank(ended: Ended) -> Floats:
             steps = np.maximum(np.floor(ended.steps + ROUNDING), one.steps)
-            cycles = np.maximum(steps + self._latency, self._cycles).astype(np.float64)
+            cycles = np.maximum(steps + self._latency, choice.cycles)
             energy = np.maximum(ended.energy, self._elsewhere) + self._work(cycles)
             computing = self._computing(one, _larger(ended.charged, fewest))
             return self._rank(energy + computing, cycles)
@@ -833,7 +834,7 @@ class _Holders:
         size = list(self.bound.mapspace.problem.bounds.values())[dim]
         least = self._fewest(row, dim)
         steps = np.arange(least, size + 1, dtype=np.float64)
-        cycles = np.maximum(one.steps / least * steps + self._latency, self._cycles)
+        cycles = np.maximum(one.steps / least * steps + self._latency, choice.cycles)
         energy = np.asarray(entering + self._work(cycles), np.float64)
         for number, keeps in enumerate(self.keeps):
             parent = max(level for level, held in enumerate(keeps) if held)
