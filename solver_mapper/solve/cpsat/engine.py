@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 
@@ -30,6 +30,16 @@ def solver_name() -> str:
     return f"OR-Tools CP-SAT {version('ortools')}"
 
 
+AVOIDED: Mapping[str, int | bool] = {
+    "presolve_inclusion_work_limit": 0,
+    "auto_detect_greater_than_at_least_one_of": False,
+}
+"""Parameters that keep clear of wrong answers of OR-Tools 9.15: its issue 5293; and a bound of x
+where one of several literals holds, each of which implies x >= a_i y. For numbers from 2^37 on that
+bound may be above the least x, and optima are lost (docs/explanation/proof.md).
+"""
+
+
 @dataclass(frozen=True)
 class Settings:
     """`others` are further parameters by name."""
@@ -39,15 +49,14 @@ class Settings:
     others: tuple[tuple[str, int | bool], ...] = ()
 
     def parameters(self) -> dict[str, int | bool]:
-        """What is set, beyond defaults. `presolve_inclusion_work_limit=0` keeps clear of or-tools
-        issue 5293. Probing, before the search or during it, takes longer than it saves: a
-        selection has thousands of literals, and to fix one of them tells little. Two threads take
-        up to eight times as long as one, and end with other answers from run to run.
+        """What is set, beyond defaults. Probing, before the search or during it, takes longer than
+        it saves: a selection has thousands of literals, and to fix one of them tells little. Two
+        threads take up to eight times as long as one, and end with other answers from run to run.
         """
         return {
             "num_workers": 1,
             "random_seed": self.seed,
-            "presolve_inclusion_work_limit": 0,
+            **AVOIDED,
             "linearization_level": 2,
             "cut_level": 0,
             "cp_model_probing_level": 0,

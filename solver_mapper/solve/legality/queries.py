@@ -12,7 +12,7 @@ from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.spec import Spec
 from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.requirements import Requirement, requirements_of
-from solver_mapper.solve.cpsat.engine import invalid_model, solved
+from solver_mapper.solve.cpsat.engine import AVOIDED, invalid_model, solved
 from solver_mapper.solve.legality.extract import Read, mapping_of
 from solver_mapper.solve.legality.model import Legal, legal_model
 
@@ -113,7 +113,8 @@ def _solver(clock: Clock, seed: int = 0) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = seed
-    solver.parameters.presolve_inclusion_work_limit = 0
+    for name, value in AVOIDED.items():
+        setattr(solver.parameters, name, value)
     solver.parameters.catch_sigint_signal = False
     if clock.wall_left is not None:
         solver.parameters.max_time_in_seconds = clock.wall_left
