@@ -24,6 +24,7 @@ from solver_mapper.core.problem import Problem, Term
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.outward.costs import NOISE
+from solver_mapper.solve.outward.run import Run
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
@@ -319,3 +320,22 @@ def test_a_gap_that_rounding_leaves_is_closed():
 @pytest.mark.parametrize("first", range(1000, 4000, 25))
 def test_the_best_of_many_mapspaces_is(first):
     assert not missed_by_many(range(first, first + 25))[0]
+
+
+def test_more_near_ties_than_are_asked_for_are_not_made_into_mappings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Hundreds of thousands may arrive, and to make one takes a part of a millisecond."""
+    made = bare(instance(0, most=400))
+    walk = Walk(made.mapspace, OBJECTIVES[0].goals[0])
+    best = walk.ends(float("inf"))
+    assert best.least is not None and best.mappings
+    every = walk.near_ties(2 * float(best.least), float(best.least), MOST)
+    assert every.whole and len(every.mappings) > 2
+
+    def unmade(*_: object) -> None:
+        raise AssertionError("a mapping was made")
+
+    monkeypatch.setattr(Run, "_mapping", unmade)
+    few = walk.near_ties(2 * float(best.least), float(best.least), 2)
+    assert (few.mappings, few.whole) == ((), False)

@@ -23,6 +23,10 @@ Fill = tuple[int, int, int]
 """A tensor, the kind of the next temporal loop for it, and how many instances share its words."""
 
 
+MOST_KEPT = 50_000_000
+"""Figures of fills that are kept for when they are asked for again, roughly."""
+
+
 class Fills:
     """Fills of all tiles of a lattice, each worked out when it is first asked for."""
 
@@ -40,8 +44,15 @@ class Fills:
         """
         key = level, fill
         if key not in self._known:
-            self._known[key] = self._energy(level, *fill)
+            found = self._energy(level, *fill)
+            if found.size * len(self._known) > MOST_KEPT:
+                self._known.clear()
+            self._known[key] = found
         return self._known[key]
+
+    def forget(self) -> None:
+        """Give up what is kept: each level is asked for at one time."""
+        self._known.clear()
 
     def again(self, level: int, number: int) -> Floats:
         """What a tensor costs more in pJ, by its supplier (suppliers, tiles), if the loops that it

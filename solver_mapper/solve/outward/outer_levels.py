@@ -215,6 +215,7 @@ class OuterLevels:
                     continue
                 for number, found in enumerate(self._by_states(filled, along)):
                     table[(number, *place)] = _rounded_down(found)
+        self.fills.forget()
         return tables
 
     def _passed_by(self, outer: Floats, fits: Flags, mesh: Dims) -> Floats:
@@ -274,7 +275,7 @@ class _Filled:
         self._levels, self._level, self._held, self._outer = levels, level, held, outer
         self._others = [n for n in range(outer.ndim - 2) if n not in held]
         self._some = np.flatnonzero(fits)
-        self._known: dict[tuple[Spared | None, Spared, tuple[Fill, ...]], Floats] = {}
+        self._known: dict[tuple[tuple[int, ...], tuple[Fill, ...]], Floats] = {}
         self._by: dict[tuple[Spared | None, int | None], Floats] = {}
         for kind, possible in self._ways():
             spared = None if ENDS in kind else spared_by(kind)
@@ -333,20 +334,23 @@ class _Filled:
 
     def _supplied(self, spared: Spared | None, staying: Spared, fills: tuple[Fill, ...]) -> Floats:
         """What levels further out cost, with the least of some fills; last tensors come first."""
-        key = spared, staying, fills
-        if key not in self._known and not fills:
-            numbers = [self._levels.number(spared, n) for n in staying or (None,)]
-            self._known[key] = reduce(
-                np.maximum, [self._outer[each].take(self._some, axis=-1) for each in numbers]
-            )
-        elif key not in self._known:
+        numbers = tuple(self._levels.number(spared, n) for n in staying or (None,))
+        if (numbers, fills) in self._known:
+            return self._known[numbers, fills]
+        if not fills:
+            outer = [self._outer[each].take(self._some, axis=-1) for each in numbers]
+            found = reduce(np.maximum, outer)
+        else:
             *before, (number, kind, share) = fills
             total = self._supplied(spared, staying, tuple(before))
             fill = self._levels.fills.energy(self._level, (number, kind, share))
             fill = fill.take(self._some, axis=1)
             by_supplier = map(np.add, np.moveaxis(total, number, 0), fill)
-            self._known[key] = reduce(np.minimum, by_supplier)
-        return self._known[key]
+            found = reduce(np.minimum, by_supplier)
+        if len(fills) < len(self._held):
+            # What all fills add up to is asked for once.
+            self._known[numbers, fills] = found
+        return np.asarray(found)
 
     def _ways(self) -> Iterator[tuple[tuple[int, ...], Flags]]:
         """The kinds of the next temporal loop outside tiles, and for which tiles each is possible:

@@ -7,7 +7,7 @@ dominates others there does so whatever the target is, also later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import chain
@@ -48,6 +48,8 @@ MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
 """Inner mappings that go on from a step at once, and that are compared with each other, at most."""
 MOST_STORED = 800_000
 """Inner mappings that a walk keeps in all so as to go on from them later."""
+BYTES = 1_000
+"""Where an inner mapping takes more bytes, these limits are as much lower."""
 GO_ON = 1 / 2
 """The share of inner mappings that go on where there are too many."""
 AT_ONCE = 4_096
@@ -141,6 +143,8 @@ class Run:
         self.recorded = self.in_all = 0
         self.under_way = inf
         self.in_hand = empty(self.costs, len(ground.trades))
+        size = sum(each.nbytes for each in self.in_hand.columns())
+        self.room = min(1.0, BYTES / size)
         self.places = Places(self.in_hand, inf if goes_on else -inf)
         self.may_go_on = False
         self.primes = sum(times for size in self.costs.sizes for _, times in factorize(int(size)))
@@ -153,9 +157,10 @@ class Run:
         examined: float = inf,
         lowest: float = inf,
         advanced: Callable[[int], None] = lambda _: None,
+        every: bool = False,
     ) -> Ends:
         """The best mappings by their claims that are below `target`, and were not when the walk was
-        there before; see `Walk.ends`.
+        there before; see `Walk.ends`. `every`: if these are all of them, or else none.
         """
         self.aim = self.aim._replace(target=target)
         self.lowest, self.advanced, self.fallen = lowest, advanced, False
@@ -166,8 +171,10 @@ class Run:
         least = inf
         try:
             rows = self._arriving()
+            if every and len(rows) > most:
+                raise LimitReached("there are too many mappings")
             best = np.argsort(rows.least, kind="stable")[:most]
-            mappings, whole = tuple(self._mapping(int(rows.parent[row])) for row in best), True
+            mappings, whole = tuple(self._mappings(rows.parent[best].tolist())), True
             least = float(rows.least.min(initial=inf))
             self.may_go_on = True
         except LimitReached:
@@ -240,7 +247,7 @@ class Run:
         self.examined += len(rows)
         self.steps += 1
         self.advanced(self.examined + STEP * self.steps)
-        if self.examined > self.most_examined or len(rows) > MOST_GROWN:
+        if self.examined > self.most_examined or len(rows) > MOST_GROWN * self.room:
             rows = self._lowered(key, rows)
         if first:
             rows = self.in_hand = self._undominated(key, rows, outside)
@@ -255,10 +262,10 @@ class Run:
             self.places.wait(key, each)
         if compared and not first:
             rows = self._undominated(key, rows, outside)
-        if len(rows) > MOST_ROWS:
+        if len(rows) > MOST_ROWS * self.room:
             rows = self._lowered(key, rows)
         rows = self._recorded(self._narrowed(rows))
-        self.places.limit(MOST_STORED, self.aim.target)
+        self.places.limit(int(MOST_STORED * self.room), self.aim.target)
         if compared and self.goes_on:
             self.places.went_on(key, rows)
         return rows
@@ -468,9 +475,15 @@ class Run:
             counts += lengths[where.reshape(-1)]
         return counts
 
-    def _mapping(self, row: int) -> Mapping:
-        """The mapping that a row of the history ends."""
+    def _mappings(self, rows: Sequence[int]) -> Iterator[Mapping]:
+        """The mappings that rows of the history end."""
         parents, made = np.concatenate(self.parents), np.concatenate(self.made)
+        for row in rows:
+            check_time()
+            yield self._mapping(row, parents, made)
+
+    def _mapping(self, row: int, parents: Ints, made: Ints) -> Mapping:
+        """The same of one row, by the parents of all rows and the moves that made them."""
         steps: list[Move] = []
         while row >= 0:
             if made[row] >= 0:

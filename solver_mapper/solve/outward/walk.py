@@ -166,7 +166,7 @@ class Walk:
         Raises: see `ends`.
         """
         run = Run(self, margin=1 - least / target)
-        ends = run.below(target, most + 1, examined=examined)
+        ends = run.below(target, most, examined=examined, every=True)
         in_order = chain.from_iterable(spatial_orders(each, most) for each in ends.mappings)
         orders = list(islice(in_order, most + 1))
         if not ends.whole or len(orders) > most:
