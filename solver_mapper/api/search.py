@@ -206,7 +206,8 @@ def solve(
         found = solve_imperfect(session, objective, gap=gap, tie_break=tie_break)
         if found.status == "infeasible":
             conflict = imperfect_conflict_entries(session.spec, session.clock)
-            found = replace(found, conflict=conflict)
+            session.timer.lap("explain")
+            found = replace(found, conflict=conflict, seconds=session.timer.seconds)
         return replace(found, history=tuple(recorder.changes))
     solution = solve_spec(
         session,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.progress import Progress
+from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.legality.queries import legal_mapping
@@ -25,32 +26,39 @@ class Start(NamedTuple):
 
 
 def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
-    """The mapping in the specification if it is legal and of the mapspace; else, with
-    `local_search`, one found by local search, if one is legal.
+    """The mapping in the specification if it is legal and of the mapspace, or, with `local_search`,
+    one found by local search, if one is legal and better.
     """
     given = Start(None)
     clock = session.clock
     try:
         with running(None):
             given = _given(session)
-        if given.mapping is not None:
+        if given.mapping is not None and not local_search:
             return given
         legal = None if clock.over else legal_mapping(session.spec, clock)
         if legal is None:
-            return given._replace(impossible=not clock.over)
+            return given._replace(impossible=given.mapping is None and not clock.over)
         if not local_search:
             return given
         search = LocalSearch(session.spec, session.all_mappings, goal, session.settings.seed)
         best, statistics = search.best_from(legal, over=lambda: clock.over)
         if not session.all_mappings.contains(best):
             return given
+        notes = given.notes
+        if given.mapping is not None:
+            spec = session.spec
+            mine = evaluate(spec.need_architecture(), spec.need_problem(), given.mapping)
+            if goal.rank(mine) <= goal.rank(statistics):
+                return given
+            notes = ("the given mapping is not as good as one found by local search",)
     except (LimitReached, MemoryError) as error:
         session.ended_by(error)
         return given
     if session.on_progress is not None:
         value = goal.shown(goal.rank(statistics))
         session.on_progress(Progress(value, None, clock.seconds, goal.name))
-    return Start(best, (*given.notes, "the search began with a mapping found by local search"))
+    return Start(best, (*notes, "the search began with a mapping found by local search"))
 
 
 def _given(session: Session) -> Start:

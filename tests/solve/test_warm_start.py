@@ -37,6 +37,15 @@ def test_a_poor_start_changes_nothing_but_the_way():
         assert sm.solve(spec, objective).value == sm.solve(SPEC, objective).value
 
 
+def test_a_poor_start_gives_way_to_one_of_local_search():
+    """A mapping written to be evaluated made proofs take longer than none."""
+    solution = sm.solve(sm.load(GEMM, ARCH, POOR), "energy")
+    assert solution.certificate.checks[:2] == (
+        "the given mapping is not as good as one found by local search",
+        "the search began with a mapping found by local search",
+    )
+
+
 def test_the_solver_gets_the_start_as_a_hint_below_a_cap_too():
     """A cap has the model compiled before the mapping is given."""
     cap = {"mapspace_constraints": [{"metrics": {"cycles": "<= 10000"}}]}

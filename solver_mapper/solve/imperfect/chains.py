@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from solver_mapper.core.constraints import HOLDS, FactorConstraint, ProductConstraint
-from solver_mapper.deadline import check_time
+from solver_mapper.deadline import TimeUp, check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.mapspace import LoopSlot
@@ -23,8 +24,15 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Names = tuple[str, ...]
 Depths = list[tuple[Ints, int, int]]
-MOST_VALUES = 16_000_000
-"""Features of all chains of one dimension that are held."""
+MOST_VALUES, MOST_TOGETHER = 16_000_000, 40_000_000
+"""Features of all chains of one dimension, and of all dimensions together, that are held."""
+
+
+class Chains(NamedTuple):
+    """Groups of chains, by the bounds of the first and the last one; see `ChainTable`."""
+
+    bounds: Ints
+    tops: Ints
 
 
 @dataclass(frozen=True)
@@ -126,20 +134,50 @@ class Features:
         self.number = {name: number for number, name in enumerate(names)}
 
 
-def chain_table(space: ImperfectMapspace, dim: str) -> ChainTable | None:
-    """All chains of `dim`; None if there is none.
+def chain_tables(space: ImperfectMapspace) -> list[ChainTable] | None:
+    """All chains of each dimension; None if some dimension has none.
 
-    Raises: LimitReached if there are too many for `MOST_VALUES`; TimeUp.
+    Raises: LimitReached if there are too many for `MOST_VALUES` or `MOST_TOGETHER`; TimeUp.
     """
+    sizes, found = space.problem.bounds, dict[str, Chains]()
+    too_many: LimitReached | None = None
+    for dim in sorted(sizes, key=lambda dim: sizes[dim]):
+        check_time()
+        try:
+            found[dim] = chains_of(space, dim)
+        except TimeUp:
+            raise
+        except LimitReached as error:
+            # A dimension that has none tells more.
+            too_many = error
+            continue
+        if not len(found[dim].bounds):
+            return None
+    if too_many is not None:
+        raise too_many
+    together = MOST_TOGETHER // len(Features(space.depth).number)
+    if sum(len(each.bounds) for each in found.values()) > together:
+        raise LimitReached(f"dimensions have more than {together:,} chains of loops together")
+    return [chain_table(space, dim, found[dim]) for dim in sizes]
+
+
+def chains_of(space: ImperfectMapspace, dim: str) -> Chains:
+    """All chains of a dimension. Raises: LimitReached if there are too many for `MOST_VALUES`."""
     size = space.problem.bounds[dim]
     bounds = _listed(space, dim, size)
     bounds = bounds[_allowed(space, dim, size, bounds)]
     if not len(bounds):
-        return None
-    bounds, tops = _grouped(space, dim, bounds)
+        return Chains(bounds, bounds)
+    found = Chains(*_grouped(space, dim, bounds))
     limit = MOST_VALUES // len(Features(space.depth).number)
-    if len(bounds) > limit:
+    if len(found.bounds) > limit:
         raise LimitReached(f"dimension {dim} has more than {limit:,} chains of loops")
+    return found
+
+
+def chain_table(space: ImperfectMapspace, dim: str, chains: Chains) -> ChainTable:
+    """The table of a dimension's chains, of which there are some. Raises: TimeUp."""
+    size, (bounds, tops) = space.problem.bounds[dim], chains
     check_time()
     keys = _keys(space, bounds)
     order = np.lexsort(keys[::-1])

@@ -25,7 +25,7 @@ from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.bounds import Bounds
-from solver_mapper.solve.imperfect.chains import ChainTable, Floats, chain_table
+from solver_mapper.solve.imperfect.chains import Floats, chain_tables
 from solver_mapper.solve.imperfect.mappings import level_bounds, mappings
 from solver_mapper.solve.imperfect.shapes import Kind, Nodes, Plan
 from solver_mapper.solve.imperfect.words import NOISE
@@ -65,12 +65,8 @@ class Tree:
     space: ImperfectMapspace
 
     def __post_init__(self) -> None:
-        sizes = self.space.problem.bounds
-        by_size = sorted(sizes, key=lambda dim: -sizes[dim])  # the largest may have too many chains
-        found = {dim: chain_table(self.space, dim) for dim in by_size}
-        tables = [found[dim] for dim in self.space.problem.dims]
-        self.tables: list[ChainTable] = [each for each in tables if each is not None]
-        self.empty = len(self.tables) < len(tables)
+        tables = chain_tables(self.space)
+        self.empty, self.tables = tables is None, tables or []
         if not self.empty:
             self.bounds = Bounds(self.space, self.tables)
             self.kinds = [self._kinds(level) for level in range(self.space.depth)]
