@@ -51,6 +51,18 @@ ARCHITECTURE = [
         "entires",
         "storage level 'RF' has no attribute 'entires'; did you mean 'entries'?",
     ),
+    (
+        "RF, entries",
+        "RF, dpeth",
+        "dpeth",
+        "storage level 'RF' has no attribute 'dpeth'; did you mean 'depth'?",
+    ),
+    (
+        "RF, entries",
+        "RF, mesh_X: 4, entries",
+        "mesh_X",
+        "storage level 'RF' has no attribute 'mesh_X'; did you mean 'meshX'?",
+    ),
     ("512", "many", "many", "'entries' of storage level 'GLB' must be a number, not 'many'"),
     (
         "512",

@@ -174,7 +174,7 @@ def test_multicast_prices_come_from_the_energy_table() -> None:
             {"network_drain": "NoC"},
             "different networks for updates, 'none' and 'NoC'",
         ),
-        ([declared("XY_NoC", router_enrgy=1)], *BOTH, "did you mean 'router_energy'"),
+        ([declared("XY_NoC", router_enrgy=1)], *BOTH, "did you mean 'router-energy'"),
         ([declared("SimpleMulticast")], *BOTH, "lacks 'action_name'"),
         (
             [declared("SimpleMulticast", action_name="transfer")],

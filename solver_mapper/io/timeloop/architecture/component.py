@@ -137,15 +137,20 @@ class Component:
 
 
 def refuse_misspelt(fields: Fields, known: tuple[str, ...]) -> None:
-    """Raise InputError for an attribute that is none of `known` but looks like one of them."""
-    names, others = {normal(name) for name in known}, {normal(name) for name in _WITHOUT_BEARING}
+    """Raise InputError for an attribute that is none of `known` but looks like one of them, or has
+    the same letters.
+    """
+    spellings = {normal(name): name for name in known}
+    others = {normal(name) for name in _WITHOUT_BEARING}
     others |= {name for name in _NO_MISTAKE if name != "n_entries" or fields.has(*_SIZES)}
     for key, location in fields.leftovers():
-        close = difflib.get_close_matches(normal(key), sorted(names), n=1, cutoff=_TYPO)
-        if close and normal(key) not in names | others:
-            raise InputError(
-                f"{fields.what} has no attribute '{key}'", location, f"did you mean '{close[0]}'?"
-            )
+        if normal(key) in spellings.keys() | others:
+            continue
+        close = [name for name in spellings if sorted(name) == sorted(normal(key))]
+        close += difflib.get_close_matches(normal(key), sorted(spellings), n=1, cutoff=_TYPO)
+        if close:
+            meant = f"did you mean '{spellings[close[0]]}'?"
+            raise InputError(f"{fields.what} has no attribute '{key}'", location, meant)
 
 
 def finish(component: Component, notes: Notes) -> None:
