@@ -37,7 +37,7 @@ from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.deadline import check_time
-from solver_mapper.verify.bound import ROUNDED, Keeps, LowerBound, Rates
+from solver_mapper.verify.bound import ROUNDED, Keeps, Key, LowerBound, Rates
 from solver_mapper.verify.boundary import Boundary, Ints, Moved
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View, view
@@ -314,7 +314,7 @@ class ImperfectLowerBound(LowerBound):
         every, least = frozenset(range(len(room.spread[0]))), room.steps.astype(float)
         for index, bandwidth, rates in self._ports:
             here = [rates if level == index else Rates() for level in range(self.depth)]
-            words = np.minimum.reduce([self._words_of(room, keeps, here) for keeps in holders])
+            words = self._words_of(room, holders, here)
             lost = (
                 len(self.views) * float(ROUNDED)
                 if architecture.levels[index].instances > 1
@@ -324,16 +324,26 @@ class ImperfectLowerBound(LowerBound):
             least = np.maximum(least, np.ceil(each / float(bandwidth) * (1 - NOISE)))
         return least + latency(architecture)
 
-    def _words_of(self, room: ComputeBoundary, keeps: Keeps, rates: list[Rates]) -> Shares:
+    def _words_of(
+        self, room: ComputeBoundary, holders: Sequence[Keeps], rates: list[Rates]
+    ) -> Shares:
         """The least sum of all words that cross, each counted at the rate of its level, for each
         choice of spatial loops; infinite where nothing fits.
         """
         scaled, unit = self.scaled(rates)
-        outside = self._sum(keeps, False, scaled, self.depth - 1)
-        found = self._costs(*self._key(keeps, self.depth, False, scaled), room)
-        if outside is None or found is None:
-            return np.full(len(room.inside[0]), np.inf)
-        return np.where(found[0], (found[1] + float(outside)) / float(unit), np.inf)
+        outside = dict[Key, int]()
+        for keeps in holders:
+            entering = self._sum(keeps, False, scaled, self.depth - 1)
+            if entering is not None:
+                key = self._key(keeps, self.depth, False, scaled)
+                outside[key] = min(entering, outside.get(key, entering))
+        least = np.full(len(room.inside[0]), np.inf)
+        for key, entering in outside.items():
+            found = self._costs(*key, room)
+            if found is not None:
+                fits, cost = found
+                least = np.where(fits, np.minimum(least, cost + float(entering)), least)
+        return np.asarray(least / float(unit))
 
     def goal(self, goal: Goal) -> Fraction | None:
         """A bound of a goal's rank. Where energy and cycles are multiplied, both are bounded for
