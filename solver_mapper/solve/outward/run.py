@@ -477,6 +477,8 @@ class Run:
 
     def _mappings(self, rows: Sequence[int]) -> Iterator[Mapping]:
         """The mappings that rows of the history end."""
+        if not rows:
+            return
         parents, made = np.concatenate(self.parents), np.concatenate(self.made)
         for row in rows:
             check_time()
