@@ -15,7 +15,7 @@ so below a mesh, only the dimensions outside windows are counted.
 
 Right above the compute units, where most words cross, spatial loops are chosen for all tensors
 together (`ComputeBoundary`); so a multicast of one is not promised with instances that the sums of
-another need. Products of energy and cycles are bounded for choices of similar numbers of steps.
+another need. Products of energy and cycles are bounded for choices of similar numbers of cycles.
 Where a stride leaves holes in tiles, their bounding boxes are counted.
 """
 
@@ -49,7 +49,7 @@ MOST_SPREADS = 1_000_000
 NOISE = 1e-10
 """More than the relative rounding error of a bound in double precision."""
 MOST_BINS = 24
-"""Parts of these choices, by their steps, that products of energy and cycles are looked at for."""
+"""Parts of these choices, by their cycles, that products of energy and cycles are looked at for."""
 Shares = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
@@ -294,10 +294,11 @@ class ImperfectLowerBound(LowerBound):
     @cached_property
     def cycles(self) -> int | None:
         """At least one; None if no mapping fits."""
-        if not isinstance(self.boundaries[self.depth], ComputeBoundary):
-            return super().cycles
+        known = super().cycles
+        if known is None or not isinstance(self.boundaries[self.depth], ComputeBoundary):
+            return known
         least = float(self.cycles_by_choice.min())
-        return int(least) if least < inf else None
+        return max(known, int(least)) if least < inf else None
 
     @cached_property
     def cycles_by_choice(self) -> Shares:

@@ -47,6 +47,7 @@ from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.joint.walk import Effort, Ended, Least, TemporalWalk
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect_bound import (
+    NOISE,
     ComputeBoundary,
     ImperfectLowerBound,
     compute_boundary,
@@ -54,8 +55,6 @@ from solver_mapper.verify.imperfect_bound import (
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from solver_mapper.verify.views import View
 
-NOISE = 1e-10
-"""More than the relative rounding error of a bound in double precision."""
 MARGIN = 1e-8
 """How much further ranges of cycles reach than those that lead below the target, relatively."""
 MOST_CHOICES = 20_000
@@ -430,7 +429,7 @@ class _Holders:
         """Cycles for each choice, at least, as far as they count."""
         if not self.powers.get("delay") and not self._worked[1]:
             return np.asarray(spread.steps + self._latency, np.float64)
-        return self.bound.cycles_of(spread, [self.keeps])
+        return np.maximum(self.bound.cycles_of(spread, [self.keeps]), self.bound.cycles or 0)
 
     @cached_property
     def _elsewhere(self) -> float:
