@@ -10,6 +10,8 @@ from tests.faults.command import Outcome, run
 
 Run = Callable[[Path], None]
 PROBES: dict[str, Probe] = {}
+MOST_MEMORY = 2 << 30
+"""Bytes that no command may need."""
 
 
 @dataclass(frozen=True)
@@ -63,12 +65,15 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def clean(outcome: Outcome) -> None:
-    """Neither a traceback nor an internal error, and nothing that a terminal would obey."""
+    """Neither a traceback nor an internal error, nothing that a terminal would obey, and bounded
+    memory.
+    """
     text = outcome.out + outcome.err
     assert "Traceback" not in text, outcome
     assert "internal error" not in text, outcome
     assert outcome.code in (0, 1, 2, 3, 129, 130, 143), outcome
     assert not any(letter in text for letter in "\x1b\x07\x9b\x7f"), outcome
+    assert outcome.peak < MOST_MEMORY, outcome
 
 
 def ends_with(*codes: int, says: str = "", out: str = "") -> Callable[[Outcome], None]:

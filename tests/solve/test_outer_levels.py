@@ -15,6 +15,7 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.solve.outward import outer_levels
 from solver_mapper.solve.outward.inner import Floats, Outside
+from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
@@ -100,6 +101,12 @@ def test_choices_of_suppliers_that_constraints_leave_cost_what_they_did(seed):
         every = free.outer.least(tiles, outside)[np.ix_(*left)]
         some = bound.outer.least(tiles, outside)
         assert some.shape == every.shape and not_above(every, some)
+
+
+def test_too_many_tiles_are_refused_before_they_are_made():
+    """Twelve dimensions of 12 have 6 ** 12 tiles, for which no machine has room."""
+    with pytest.raises(ValueError, match="there are 2176782336 tiles"):
+        Lattice(np.full(12, 12), outer_levels.MOST_FIGURES)
 
 
 def test_no_figure_is_rounded_up():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -15,9 +15,11 @@ class Lattice:
     """The tiles of dimensions of some sizes, in one order.
 
     tiles: (tiles, dimensions). `rest`: what is left of the sizes, the same shape.
+
+    Raises: ValueError if `tiles` would have more than `most` figures.
     """
 
-    def __init__(self, sizes: Ints):
+    def __init__(self, sizes: Ints, most: float = inf):
         self._shape: list[int] = []
         self._numbers: list[tuple[Ints, Ints]] = []
         axes = []
@@ -33,6 +35,8 @@ class Lattice:
             order = np.argsort(extents)
             self._numbers.append((extents[order], order))
             axes.append(extents)
+        if len(self) * len(sizes) > most:
+            raise ValueError(f"there are {len(self)} tiles")
         grid = np.meshgrid(*axes, indexing="ij")
         self.tiles: Ints = np.column_stack([each.reshape(-1) for each in grid])
         self.rest: Floats = sizes / self.tiles

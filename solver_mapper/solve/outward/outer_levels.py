@@ -28,7 +28,9 @@ from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.sharing import Shares, largest
 
 MOST_FIGURES = 50_000_000
-"""What a table of one level may have: for all tiles, all choices of suppliers, and all states."""
+"""What a table of one level may have: for all tiles, all choices of suppliers, and all states; and
+what the extents of all tiles together may be.
+"""
 ROUNDING, LARGEST = 2.0**-23, 1e37
 """Figures are kept in single precision if none is larger, and lower by this share than they are,
 which is more than rounding adds.
@@ -72,7 +74,7 @@ class OuterLevels:
 
     def __init__(self, costs: Costs):
         self.costs = costs
-        self.lattice = Lattice(costs.sizes)
+        self.lattice = Lattice(costs.sizes, MOST_FIGURES)
         self.fills = Fills(costs, self.lattice)
         self.shares = Shares(costs)
         self._tables: list[dict[Dims, Floats]] = []
