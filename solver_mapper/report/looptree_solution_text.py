@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from textwrap import wrap
 
 from solver_mapper.core.objective import left_open, percent_of_gap
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.core.results.solution import Certificate
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.report.solution_text import within
-from solver_mapper.report.tables import text_width
+from solver_mapper.report.tables import titled
 
 
 @text_of.register
@@ -18,17 +17,8 @@ def solution_text(solution: TreeSolution) -> str:
     """The tree with its figures, and what was proven. Only the last line depends on the
     machine's speed.
     """
-    rows = list(proof_rows(solution))
-    indent = 2 + max(len(title) for title, _ in rows)
-    proof = [
-        line
-        for title, text in rows
-        for line in wrap(
-            text, text_width(), initial_indent=title.ljust(indent), subsequent_indent=" " * indent
-        )
-    ]
     statistics = [] if solution.evaluation is None else [str(solution.evaluation), ""]
-    return "\n".join([*statistics, verdict(solution), *proof])
+    return "\n".join([*statistics, verdict(solution), titled(list(proof_rows(solution)))])
 
 
 def verdict(solution: TreeSolution) -> str:

@@ -7,14 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping as Table
 from fractions import Fraction
-from textwrap import wrap
 from typing import Any
 
 from solver_mapper.core.objective import GAP, Goal, left_open, percent_of_gap, rounded_down
 from solver_mapper.core.results.rendering import text_of
 from solver_mapper.core.results.solution import Solution
 from solver_mapper.report.loop_nest_text import loop_nest_text
-from solver_mapper.report.tables import number, text_width
+from solver_mapper.report.tables import number, titled
 
 _PHASES = ("load", "start", "branch and bound", "compile", "solve", "explain", "check", "verify")
 _VERDICTS = {"agrees": "verified", "consistent": "consistent", "none": "not verified"}
@@ -25,9 +24,7 @@ def solution_text(solution: Solution) -> str:
     """Nest, figures and proof; without a mapping, what was proven instead. Only the last line
     depends on the machine's speed.
     """
-    rows = proof_rows(solution)
-    indent = 2 + max(len(title) for title, _ in rows)
-    proof = "\n".join(_line(title, text, indent) for title, text in rows)
+    proof = titled(proof_rows(solution))
     if solution.mapping is None or solution.evaluation is None:
         return f"{verdict(solution)}\n{proof}"
     return "\n".join(
@@ -214,9 +211,3 @@ def _calls(number: int) -> str:
     if not number:
         return "without the solver"
     return f"{number} solver call{'s' if number > 1 else ''}"
-
-
-def _line(title: str, text: str, indent: int) -> str:
-    return "\n".join(
-        wrap(text, text_width(), initial_indent=title.ljust(indent), subsequent_indent=" " * indent)
-    )

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from fractions import Fraction
+from textwrap import wrap
 
 from rich.bar import Bar
 from rich.box import SIMPLE_HEAD
@@ -38,6 +39,24 @@ def on_terminal(columns: int | None) -> Iterator[None]:
 def text_width() -> int:
     """Columns of running text."""
     return min(_terminal.get() or WIDTH, WIDTH)
+
+
+def titled(rows: Sequence[tuple[str, str]]) -> str:
+    """Rows of a title and a text, which go on below the first letter of the text. What is to be
+    typed, such as `--relax keep`, is not broken at its hyphens.
+    """
+    indent = 2 + max((len(title) for title, _ in rows), default=0)
+    return "\n".join(
+        line
+        for title, text in rows
+        for line in wrap(
+            text,
+            text_width(),
+            initial_indent=title.ljust(indent),
+            subsequent_indent=" " * indent,
+            break_on_hyphens=False,
+        )
+    )
 
 
 def in_lines(title: str) -> str:
