@@ -55,16 +55,17 @@ def scope_of(
     def some(members: frozenset[str]) -> NameSet:
         return NameSet(members & tensors, tensors)
 
+    def some_variables(members: frozenset[str]) -> NameSet:
+        return NameSet(members, used, "rank variable")
+
     names: dict[str, NameSet | Fraction] = {
-        **{
-            name: NameSet(indexing, used, "rank variable")
-            for name, indexing in _ranks(workload, einsum).items()
-        },
+        **dict.fromkeys(workload.rank_names, some_variables(frozenset())),
+        **{name: some_variables(indexing) for name, indexing in _ranks(einsum).items()},
         **variables,
-        **{name: some(frozenset()) for name in workload.tensors},
-        **{name: NameSet(frozenset(), used, "rank variable") for name in workload.variables},
+        **dict.fromkeys(workload.tensors, some(frozenset())),
+        **dict.fromkeys(workload.variables, some_variables(frozenset())),
         **{name: some(frozenset((name,))) for name in tensors},
-        **{name: NameSet(frozenset((name,)), used, "rank variable") for name in used},
+        **{name: some_variables(frozenset((name,))) for name in used},
         "All": some(tensors),
         "Tensors": some(tensors),
         "Nothing": some(frozenset()),
@@ -92,14 +93,12 @@ def scope_of(
     return scope
 
 
-def _ranks(workload: Workload, einsum: Einsum) -> dict[str, frozenset[str]]:
-    """For each rank of the workload's tensors, the variables by which `einsum` indexes it."""
+def _ranks(einsum: Einsum) -> dict[str, frozenset[str]]:
+    """For each rank of the Einsum's tensors, the variables by which it indexes it."""
     found: dict[str, frozenset[str]] = {}
-    for other in workload.einsums:
-        for access in other.accesses:
-            for name, rank in zip(access.rank_names, access.tensor.ranks, strict=True):
-                mine = {term.dim for term in rank} if other is einsum else set()
-                found[name] = found.get(name, frozenset()) | mine
+    for access in einsum.accesses:
+        for name, rank in zip(access.rank_names, access.tensor.ranks, strict=True):
+            found[name] = found.get(name, frozenset()) | {term.dim for term in rank}
     return found
 
 

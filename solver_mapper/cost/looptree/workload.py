@@ -172,6 +172,12 @@ class Workload:
         """All rank variables, in the order of first use."""
         return tuple(dict.fromkeys(name for einsum in self.einsums for name in einsum.variables))
 
+    @cached_property
+    def rank_names(self) -> tuple[str, ...]:
+        """The names of all ranks of tensors, in the order of first use."""
+        accesses = (access for einsum in self.einsums for access in einsum.accesses)
+        return tuple(dict.fromkeys(name for access in accesses for name in access.rank_names))
+
     def einsum(self, name: str) -> Einsum:
         """The Einsum called `name`. Raises: InputError if there is none."""
         if name not in self.by_name:
@@ -180,9 +186,15 @@ class Workload:
 
     def users(self, tensor: str) -> tuple[int, ...]:
         """Positions of the Einsums that read or write `tensor`, in execution order."""
-        return tuple(
-            index for index, einsum in enumerate(self.einsums) if tensor in einsum.by_tensor
-        )
+        return tuple(self._users.get(tensor, ()))
+
+    @cached_property
+    def _users(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for index, einsum in enumerate(self.einsums):
+            for tensor in einsum.by_tensor:
+                found.setdefault(tensor, []).append(index)
+        return found
 
     def producers(self, tensor: str) -> tuple[int, ...]:
         """Positions of the Einsums that write `tensor`."""

@@ -23,6 +23,10 @@ _ARITHMETIC = re.compile(r"\w\s*[-+*/%(]|\bspec[.\[]", re.ASCII)
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _LONGEST = 200
 _IGNORED = "ignore"
+_HINTS = 100
+"""Of so many unknown fields of a table it is said what was probably meant: of half a million, that
+takes longer than all else.
+"""
 
 
 def normal(key: str) -> str:
@@ -264,9 +268,9 @@ class Fields:
             InputError(
                 f"{self.what} has no field '{key}'",
                 location,
-                did_you_mean(self._normal(key), self._asked),
+                did_you_mean(self._normal(key), self._asked) if number < _HINTS else None,
             )
-            for key, location in self.leftovers()
+            for number, (key, location) in enumerate(self.leftovers())
         ]
         if errors:
             raise InputError(
