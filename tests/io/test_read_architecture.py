@@ -193,6 +193,13 @@ def test_capacity_is_what_multiple_buffering_leaves() -> None:
     assert level.capacity == 32
 
 
+def test_numbers_may_be_hexadecimal() -> None:
+    assert flat(buffer(entries="0x4_0")).levels[0].entries == 64
+    assert flat(buffer(entries="0x20 + 0x1F + 1")).levels[0].entries == 64
+    with pytest.raises(InputError, match="must be a number, not '0xZZ'"):
+        flat(buffer(entries="0xZZ"))
+
+
 def test_hyphens_underscores_and_letter_case_do_not_matter() -> None:
     level = flat(buffer(**{"read-bandwidth": 2, "Word_Bits": 8, "multiple_buffering": 2})).levels[0]
     assert (level.read_bandwidth, level.word_bits, level.multiple_buffering) == (2, 8, 2)

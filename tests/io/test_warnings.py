@@ -446,3 +446,17 @@ def test_variables_that_no_template_uses(tmp_path: Path) -> None:
     assert [(each.code, str(each)) for each in found] == [
         ("unused-variable", "-D: no template uses the variable 'sizes'; did you mean 'size'?")
     ]
+
+
+@pytest.mark.parametrize(
+    "version, told", [("0.1", False), ("0.3", False), ("'0.4'", False), ("7", True), ("0.5x", True)]
+)
+def test_an_unknown_version_of_an_architecture_is_told(version: str, told: bool) -> None:
+    text = TREE.replace("WORD-BITS, ", "").replace("GATING", "")
+    text = text.replace("version: 0.3", f"version: {version}")
+    spec = sm.load(io.StringIO(text), ignore_warnings=["no-energy-table"])
+    found = [str(each) for each in spec.warnings if each.code == "unknown-version"]
+    said = (
+        f"<stream>:2:12: there is no version '{version}' of architectures; this one is read as v0.3"
+    )
+    assert found == ([said] if told else [])

@@ -78,12 +78,10 @@ class ExpressionEvaluator:
             return node.value
         if isinstance(node.value, (int, float)):
             written = ast.get_source_segment(self.text, node) or str(node.value)
+            if written.lower().startswith("0x"):
+                return self.checked(Fraction(node.value))
             exponent = written.lower().partition("e")[2]
-            if (
-                exponent
-                and not written.lower().startswith("0x")
-                and abs(int(exponent)) > _LARGEST_EXPONENT
-            ):
+            if exponent and abs(int(exponent)) > _LARGEST_EXPONENT:
                 raise self.error(f"'{written}' is out of range")
             try:
                 return self.checked(Fraction(written.replace("_", "")))

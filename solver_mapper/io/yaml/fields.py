@@ -18,6 +18,7 @@ from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
+_HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F][0-9a-fA-F_]*")
 _ARITHMETIC = re.compile(r"\w\s*[-+*/%(]|\bspec[.\[]", re.ASCII)
 """What distinguishes arithmetic from a word or a number with a unit."""
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
@@ -35,8 +36,8 @@ def normal(key: str) -> str:
 
 
 def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
-    """The exact value of a decimal number (`0.1` is one tenth) or of arithmetic over the names in
-    `scope`.
+    """The exact value of a decimal number (`0.1` is one tenth), of a hexadecimal one (`0x10`), or
+    of arithmetic over the names in `scope`.
 
     Raises: InputError for anything else, infinities included.
     """
@@ -52,6 +53,8 @@ def number_of(node: Node, what: str, scope: Scope | None = None) -> Fraction:
             if not node.quoted:
                 _refuse_octal(text, what, node.location)
             return Fraction(text.replace("_", ""))
+        if _HEXADECIMAL.fullmatch(text) and len(text) < _LONGEST:
+            return Fraction(int(text.replace("_", ""), 16))
         if (scope is not None and text in scope) or _ARITHMETIC.search(text):
             return (Scope() if scope is None else scope).evaluate(node, what)
     raise InputError(f"{what} must be a number, not {kind_of(node)}", node.location)

@@ -16,6 +16,7 @@ from solver_mapper.io.timeloop.architecture.architecture_chain import Parts, bui
 from solver_mapper.io.timeloop.architecture.component import BUFFER, Component
 from solver_mapper.io.timeloop.architecture.declared_networks import CLASSES as NETWORKS
 from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables
+from solver_mapper.io.timeloop.architecture.versions import version_of
 from solver_mapper.io.timeloop.unread_keys import note_unread
 from solver_mapper.io.yaml.fields import Fields, normal, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
@@ -123,7 +124,7 @@ class _Walk:
 def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Architecture:
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
-    flattened = fields.text("version") == "0.4"
+    flattened = version_of(fields, notes, read_as="v0.3") == "0.4"
     fields.ignore("constraints")
     note_unread(fields, notes, "bank", "group_density")
     root = fields.sequence_at("subtree")

@@ -19,6 +19,7 @@ from solver_mapper.io.timeloop.architecture.architecture_chain import Parts, bui
 from solver_mapper.io.timeloop.architecture.component import Component
 from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables
 from solver_mapper.io.timeloop.architecture.tree_form import role_of
+from solver_mapper.io.timeloop.architecture.versions import version_of
 from solver_mapper.io.yaml.expressions import CIMLOOP_HINT
 from solver_mapper.io.yaml.fields import Fields, normal, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
@@ -239,7 +240,8 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
     nodes = sequence_of(fields.require("nodes"), "'nodes' of the architecture")
-    fields.ignore("version", "constraints")
+    fields.ignore("constraints")
+    version_of(fields, notes, read_as="v0.4")
     fields.close()
     walk = _Walk(tables, notes, scope)
     branch = walk.nodes(nodes.items, parallel=False)
