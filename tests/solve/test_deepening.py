@@ -229,6 +229,14 @@ def test_walks_have_their_turn_after_several_short_runs():
     assert made == [LONGER * TURNS[0], LONGER * TURNS[1]]
 
 
+def test_a_run_takes_no_more_than_the_rest_of_its_turn():
+    turns = Turns(Walks(lambda span, effort: (), lambda _target: ()))
+    list(turns.after(partial(_span, 0.0), TURNS[0] * 0.7, ended=True, better=True))
+    assert turns.effort(None) == pytest.approx(TURNS[0] * 0.3)
+    list(turns.after(partial(_span, 0.0), TURNS[0] * 0.29, ended=True, better=True))
+    assert turns.effort(None) == pytest.approx(TURNS[0] / RUNS)
+
+
 def test_runs_that_find_better_mappings_do_not_end_the_first_turn():
     """A product's optimum takes some short runs; two that find nothing better are a turn."""
     made: list[float] = []
@@ -341,3 +349,26 @@ def test_a_beam_comes_early_where_walks_are_far_from_what_is_known(incumbent, be
     assert all(ends.least is not None for ends in walks if not widths)
     assert sum(sizes) < deepening.FOR_BEAMS * deepening.WIDTH
     assert widths == [deepening.WIDTH] * beams
+
+
+def test_what_was_met_before_a_target_fell_says_nothing_of_how_mappings_grow():
+    """A walk meets 16,000, the next one 40,000 before its target falls, the third one 44,000: that
+    is three times as many as the first one, and the last target is still far.
+    """
+    asked = []
+
+    class Falling(Blind):
+        figures = 0
+
+        def further(self, target, *, examined, lowest, last):
+            asked.append(target)
+            size = (16_000, 40_000, 44_000)[min(len(asked), 3) - 1]
+            fell = (asked[0] + target) / 2 if len(asked) == 2 else None
+            below = fell or target
+            return deepening.Ends((), below, True, below * 1.03, examined=size, target=fell)
+
+    last = 1.2
+    for _ in Deepening(Falling()).ends(lambda: (1.0, last), 10.0):
+        if len(asked) == 4:
+            break
+    assert asked[2] < asked[3] < last

@@ -59,8 +59,12 @@ class Turns:
             yield from self._walks.ends(span, LONGER * TURNS[1])
 
     def effort(self, otherwise: float | None) -> float | None:
-        """The solver's deterministic time for its next run."""
-        return self._left[0] if self._left else otherwise
+        """The solver's deterministic time for its next run: the rest of its turn, or a part of a
+        turn that is nearly over.
+        """
+        if not self._left:
+            return otherwise
+        return max(self._left[0] - self._spent, self._left[0] / RUNS)
 
     @property
     def over(self) -> bool:

@@ -109,6 +109,7 @@ class Deepening:
         self._proven, self._goal, self._next = -inf, 0.0, 0.0
         self._step, self._overrun = STEP, OVERRUN
         self._last: Ends | None = None
+        self._met = 0
         self._known: list[tuple[float, int]] = []
         self._width, self._walked = WIDTH, 0
         self._left = 0.0
@@ -135,7 +136,7 @@ class Deepening:
             check_time()
             proven, last = span()
             most = MANY * effort - used
-            usual = (GROWTH - 1) * (self._known[-1][1] if self._known else 0)
+            usual = (GROWTH - 1) * self._met
             if most < max(FEW, min(usual, self._need(last))):
                 # The next walk would hardly end.
                 self._left = max(most, 0.0)
@@ -158,12 +159,15 @@ class Deepening:
             used += max(ends.work, FEW)
             if ends.whole:
                 self._proven, self._next = goal, max(goal, ends.beyond)
-                self._step *= self._changed(ends)
-                self._known = [*self._known[-1:], (goal, ends.size)]
-                self._overrun = OVERRUN
+                self._met, self._overrun = ends.size, OVERRUN
+                if ends.target is None:
+                    self._step *= self._changed(ends)
+                    self._known = [*self._known[-1:], (goal, ends.size)]
+                else:
+                    # What was met before the target fell is more than there is below it.
+                    self._step = self._shorter(goal, least)
             else:
-                self._step = min(self._step, goal / least - 1) if least > 0 else self._step
-                self._step *= SHORTER
+                self._step = SHORTER * self._shorter(goal, least)
                 self._overrun *= 2
             self._last, self._goal = ends, goal
             self._walked += ends.work
@@ -224,7 +228,7 @@ class Deepening:
 
     def _usual(self) -> int:
         """How many inner mappings there are below the last target that was reached, or a few."""
-        return max(self._known[-1][1] if self._known else 0, SOME)
+        return max(self._met, SOME)
 
     def _changed(self, ends: Ends) -> float:
         """By how much to change the step after a walk for there to be so many times as many inner
@@ -237,6 +241,10 @@ class Deepening:
         growth = max(ends.size / before, 1.0001)
         more = 1 + (GROWTH - 1) * ends.work / ends.size
         return min(max(log(more) / log(growth), SHORTER), LONGER)
+
+    def _shorter(self, goal: float, least: float) -> float:
+        """The step as it turned out where a target fell."""
+        return min(self._step, goal / least - 1) if least > 0 else self._step
 
     def _in_one_step(self, last: float) -> bool:
         """Whether a walk below `last` would take little more than one below the next target, which
