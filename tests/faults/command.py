@@ -21,6 +21,8 @@ from solver_mapper.cli import main
 
 CLOSED = "closed"
 """A standard stream that is not there."""
+MOST_MEMORY = 2 << 30
+"""Bytes that no process may need."""
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ import yaml
 import solver_mapper as sm
 from tests.broken_files import constraint_violations
 from tests.faults import inputs
+from tests.faults.command import MOST_MEMORY
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 1.0
 """Seconds for each function that searches."""
 TOLERANCE = 1.0
-MOST_MEMORY = 2 << 30
 _HANGS = 60.0
 """Wall-clock seconds without a word from the worker after which it is killed."""
 _EACH = 150

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.faults.command import Outcome, run
+from tests.faults.command import MOST_MEMORY, Outcome, run
 
 Run = Callable[[Path], None]
 PROBES: dict[str, Probe] = {}
-MOST_MEMORY = 2 << 30
-"""Bytes that no command may need."""
 
 
 @dataclass(frozen=True)

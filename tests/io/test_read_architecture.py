@@ -193,11 +193,26 @@ def test_capacity_is_what_multiple_buffering_leaves() -> None:
     assert level.capacity == 32
 
 
-def test_numbers_may_be_hexadecimal() -> None:
-    assert flat(buffer(entries="0x4_0")).levels[0].entries == 64
-    assert flat(buffer(entries="0x20 + 0x1F + 1")).levels[0].entries == 64
-    with pytest.raises(InputError, match="must be a number, not '0xZZ'"):
-        flat(buffer(entries="0xZZ"))
+@pytest.mark.parametrize(
+    "text, entries",
+    [("0x4_0", 64), ("0X40", 64), ("+0x40", 64), ("0x1e5", 485), ("0x20 + 0x1F + 1", 64)],
+)
+def test_numbers_may_be_hexadecimal(text: str, entries: int) -> None:
+    assert flat(buffer(entries=text)).levels[0].entries == entries
+
+
+@pytest.mark.parametrize("text", ["0xZZ", "0x", "0x_4", "0x4_", "-0x40", "0x" + "4" * 300])
+def test_numbers_that_are_nearly_hexadecimal_are_refused(text: str) -> None:
+    with pytest.raises(InputError, match="must be a "):
+        flat(buffer(entries=text))
+
+
+def test_of_many_unknown_fields_the_first_ones_have_hints() -> None:
+    parts = {"arithmetic": MAC, "storage": [buffer()]}
+    with pytest.raises(InputError) as caught:
+        load({"arch": parts | {f"storage{n}": 1 for n in range(101)}})
+    errors = [caught.value, *caught.value.more]
+    assert [each.hint is None for each in errors] == [False] * 100 + [True]
 
 
 def test_hyphens_underscores_and_letter_case_do_not_matter() -> None:

@@ -84,6 +84,22 @@ workload:
     assert einsum.by_tensor["O"].relevance("r") is Relevance.IRRELEVANT
 
 
+@pytest.mark.parametrize("bound, size", [("< 0x10", 16), ("<= 0x10", 17), ("< 2 * 0X8", 16)])
+def test_bounds_may_be_hexadecimal(bound: str, size: int) -> None:
+    """They are no products of a number and a name, as `2p` is."""
+    workload = read(f"""
+workload:
+  iteration_space_shape: {{m: 0 <= m {bound}}}
+  bits_per_value: {{All: 8}}
+  einsums:
+  - name: Copy
+    tensor_accesses:
+    - {{name: A, projection: [m]}}
+    - {{name: B, projection: [m], output: true}}
+""")
+    assert dict(workload.einsums[0].bounds) == {"m": size}
+
+
 def test_ranks_and_variables_both_bound_and_the_intersection_counts():
     workload = read("""
 workload:

@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import solver_mapper as sm
-from solver_mapper.report.tables import on_terminal, table, text_width
+from solver_mapper.report.tables import on_terminal, table, text_width, titled
 from tests.report.test_figures_text import CASES, figures_of
 
 
@@ -33,6 +33,15 @@ def test_statistics_fit_eighty_columns(name: str) -> None:
     for level, row in statistics.levels.items():
         assert level in narrow
         assert all(f"{tensor.reads:,}" in narrow for tensor in row.tensors.values())
+
+
+def test_options_in_rows_of_text_are_not_broken_at_their_hyphens() -> None:
+    rows = [("conflict", "word " * 17 + "'--relax min_usage' lowers it"), ("seconds", "load 1")]
+    assert titled(rows).splitlines() == [
+        "conflict  " + " ".join(["word"] * 17),
+        "          '--relax min_usage' lowers it",
+        "seconds   load 1",
+    ]
 
 
 def test_what_has_no_room_is_named() -> None:

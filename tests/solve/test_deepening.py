@@ -229,12 +229,16 @@ def test_walks_have_their_turn_after_several_short_runs():
     assert made == [LONGER * TURNS[0], LONGER * TURNS[1]]
 
 
-def test_a_run_takes_no_more_than_the_rest_of_its_turn():
+def test_a_run_takes_the_rest_of_its_turn_and_at_least_a_part_of_one():
+    """Short runs that find nothing better end a turn early, but leave more of it to the next."""
     turns = Turns(Walks(lambda span, effort: (), lambda _target: ()))
     list(turns.after(partial(_span, 0.0), TURNS[0] * 0.7, ended=True, better=True))
     assert turns.effort(None) == pytest.approx(TURNS[0] * 0.3)
     list(turns.after(partial(_span, 0.0), TURNS[0] * 0.29, ended=True, better=True))
     assert turns.effort(None) == pytest.approx(TURNS[0] / RUNS)
+    turns = Turns(Walks(lambda span, effort: (), lambda _target: ()))
+    list(turns.after(partial(_span, 0.0), TURNS[0] * 0.01, ended=True))
+    assert turns.effort(None) == pytest.approx(TURNS[0] * 0.99)
 
 
 def test_runs_that_find_better_mappings_do_not_end_the_first_turn():
@@ -355,7 +359,7 @@ def test_what_was_met_before_a_target_fell_says_nothing_of_how_mappings_grow():
     """A walk meets 16,000, the next one 40,000 before its target falls, the third one 44,000: that
     is three times as many as the first one, and the last target is still far.
     """
-    asked = []
+    asked, steps = [], []
 
     class Falling(Blind):
         figures = 0
@@ -363,12 +367,14 @@ def test_what_was_met_before_a_target_fell_says_nothing_of_how_mappings_grow():
         def further(self, target, *, examined, lowest, last):
             asked.append(target)
             size = (16_000, 40_000, 44_000)[min(len(asked), 3) - 1]
-            fell = (asked[0] + target) / 2 if len(asked) == 2 else None
+            fell = (lowest + target) / 2 if len(asked) == 2 else None
             below = fell or target
+            steps.append(below / lowest - 1)
             return deepening.Ends((), below, True, below * 1.03, examined=size, target=fell)
 
     last = 1.2
     for _ in Deepening(Falling()).ends(lambda: (1.0, last), 10.0):
         if len(asked) == 4:
             break
+    assert steps[2] == pytest.approx(steps[1])
     assert asked[2] < asked[3] < last

@@ -142,8 +142,8 @@ def test_what_an_error_interrupts_is_not_held_to_be_done(
 
 def test_a_walk_without_tables_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even when it is asked again."""
-    monkeypatch.setattr(outer_levels, "MOST_FIGURES", 0)
     walk = drawn_walk(0)
+    monkeypatch.setattr(outer_levels, "MOST_FIGURES", 0)
     for target in (1.0, inf):
         with pytest.raises(ValueError, match="too many tiles"):
             walk.further(target)

@@ -461,9 +461,12 @@ def test_a_walk_ends_with_the_time():
 
 def test_where_tables_of_outer_levels_would_be_too_large_the_model_answers(monkeypatch, impatient):
     made = bare(instance(103, 400, SHAPES))
+    walk = Walk(made.mapspace, OBJECTIVES[0].goals[0])
     monkeypatch.setattr(outer_levels, "MOST_FIGURES", 1)
     with pytest.raises(ValueError, match="too many tiles and suppliers"):
-        Walk(made.mapspace, OBJECTIVES[0].goals[0]).ends(INFINITE)
+        walk.ends(INFINITE)
+    with pytest.raises(ValueError, match="too many tiles: 6"):
+        Walk(made.mapspace, OBJECTIVES[0].goals[0])
     best = Exhaustive(made.mapspace).best([OBJECTIVES[0]])[0]
     assert best is not None
     assert sm.solve(made.spec, "energy").rank == best[1].energy_pj

@@ -11,7 +11,7 @@ from fractions import Fraction
 from solver_mapper.core.problem import Term
 from solver_mapper.errors import InputError, SourceLocation
 
-_JUXTAPOSED = re.compile(r"(?<![\w.])(\d+)\s*(?=(?!and\b|or\b)[A-Za-z_])")
+_JUXTAPOSED = re.compile(r"(?<![\w.])(?!0[xX])(\d+)\s*(?=(?!and\b|or\b)[A-Za-z_])")
 _AND = re.compile(r"&&|\bAND\b")
 _ROUNDS = 1000
 

@@ -288,7 +288,7 @@ def _coefficient_of(node: Node, what: str, coefficients: dict[str, int]) -> int:
     word = text_of(node, f"a coefficient in {what}")
     if word in coefficients:
         return coefficients[word]
-    if word.lstrip("+-").isdigit():
+    if word.lstrip("+-")[:1].isdigit():
         return _whole(node, f"a coefficient in {what}")
     raise InputError(
         f"unknown coefficient '{word}'", node.location, did_you_mean(word, coefficients)

@@ -18,15 +18,15 @@ from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, Table, kind_of
 
 _NUMBER = re.compile(r"[+-]?(\d[\d_]*)?(\.\d*)?([eE][+-]?\d+)?", re.ASCII)
-_HEXADECIMAL = re.compile(r"[-+]?0x[0-9a-fA-F][0-9a-fA-F_]*")
+_HEXADECIMAL = re.compile(r"[-+]?0[xX][0-9a-fA-F]+(_[0-9a-fA-F]+)*")
 _ARITHMETIC = re.compile(r"\w\s*[-+*/%(]|\bspec[.\[]", re.ASCII)
 """What distinguishes arithmetic from a word or a number with a unit."""
 _TRUE, _FALSE = ("true", "yes", "on"), ("false", "no", "off")
 _LONGEST = 200
 _IGNORED = "ignore"
 _HINTS = 100
-"""Of so many unknown fields of a table it is said what was probably meant: of half a million, that
-takes longer than all else.
+"""Only the first ones of a table's unknown fields get a hint: where there are half a million,
+looking for near names takes most of the time.
 """
 
 

@@ -35,7 +35,7 @@ CODES = {
     "split-position": "a split that Timeloop's front end counts from another position",
     "subtree-attribute": "an attribute that does not reach the components of a subtree",
     "unit-dimensions": "a constraint that names dimensions of bound 1 only",
-    "unknown-version": "a version of an architecture that Timeloop does not have",
+    "unknown-version": "a version that architectures of this form do not have",
     "unread-constraints": "constraints without the problem whose dimensions they name",
     "unread-key": "a key that Timeloop does not read where it stands, or not beside another",
     "unused-density": "densities of a problem without sparse optimizations",

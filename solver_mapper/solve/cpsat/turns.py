@@ -47,7 +47,7 @@ class Turns:
     def __init__(self, walks: Walks | None):
         self._walks = walks
         self._left = [] if walks is None else list(TURNS)
-        self._spent = 0.0
+        self._spent = self._used = 0.0
         if walks is not None and walks.later:
             self._left = self._left[1:]
         self._walked = False
@@ -59,12 +59,12 @@ class Turns:
             yield from self._walks.ends(span, LONGER * TURNS[1])
 
     def effort(self, otherwise: float | None) -> float | None:
-        """The solver's deterministic time for its next run: the rest of its turn, or a part of a
-        turn that is nearly over.
+        """The solver's deterministic time for its next run: what is left of its turn, but at least
+        a part of a turn.
         """
         if not self._left:
             return otherwise
-        return max(self._left[0] - self._spent, self._left[0] / RUNS)
+        return max(self._left[0] - self._used, self._left[0] / RUNS)
 
     @property
     def over(self) -> bool:
@@ -80,6 +80,7 @@ class Turns:
         """
         least = self._left[0] / (RUNS if better else IDLE_RUNS) if self._left else 0.0
         self._spent += max(effort, least)
+        self._used += effort
         if self._walks is not None:
             yield from self._walks.meanwhile(span, effort)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):
@@ -91,4 +92,5 @@ class Turns:
                 yield ends
         self._walked = False
         longer = (each for each in self._left[1:] if each > self._spent)
-        self._left, self._spent = list(longer) if some else [], 0.0
+        self._left = list(longer) if some else []
+        self._spent = self._used = 0.0

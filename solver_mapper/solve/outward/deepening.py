@@ -165,9 +165,9 @@ class Deepening:
                     self._known = [*self._known[-1:], (goal, ends.size)]
                 else:
                     # What was met before the target fell is more than there is below it.
-                    self._step = self._shorter(goal, least)
+                    self._step = self._step_taken(goal, least)
             else:
-                self._step = SHORTER * self._shorter(goal, least)
+                self._step = SHORTER * self._step_taken(goal, least)
                 self._overrun *= 2
             self._last, self._goal = ends, goal
             self._walked += ends.work
@@ -227,7 +227,7 @@ class Deepening:
         return self._ties * TIES * max(0 if self._found is None else self._found.size, SOME)
 
     def _usual(self) -> int:
-        """How many inner mappings there are below the last target that was reached, or a few."""
+        """How many inner mappings had been met when the last target was reached, or a few."""
         return max(self._met, SOME)
 
     def _changed(self, ends: Ends) -> float:
@@ -242,8 +242,8 @@ class Deepening:
         more = 1 + (GROWTH - 1) * ends.work / ends.size
         return min(max(log(more) / log(growth), SHORTER), LONGER)
 
-    def _shorter(self, goal: float, least: float) -> float:
-        """The step as it turned out where a target fell."""
+    def _step_taken(self, goal: float, least: float) -> float:
+        """From `least` to `goal`, relative; at most the step that was meant."""
         return min(self._step, goal / least - 1) if least > 0 else self._step
 
     def _in_one_step(self, last: float) -> bool:

@@ -36,7 +36,7 @@ class Lattice:
             self._numbers.append((extents[order], order))
             axes.append(extents)
         if len(self) * len(sizes) > most:
-            raise ValueError(f"there are {len(self)} tiles")
+            raise ValueError(f"there are too many tiles: {len(self)}")
         grid = np.meshgrid(*axes, indexing="ij")
         self.tiles: Ints = np.column_stack([each.reshape(-1) for each in grid])
         self.rest: Floats = sizes / self.tiles

@@ -28,8 +28,8 @@ from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.sharing import Shares, largest
 
 MOST_FIGURES = 50_000_000
-"""What a table of one level may have: for all tiles, all choices of suppliers, and all states; and
-what the extents of all tiles together may be.
+"""How many figures a table of one level may have: for all tiles, all choices of suppliers, and all
+states; and how many extents all tiles may have, one for each dimension.
 """
 ROUNDING, LARGEST = 2.0**-23, 1e37
 """Figures are kept in single precision if none is larger, and lower by this share than they are,

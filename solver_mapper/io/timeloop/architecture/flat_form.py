@@ -6,7 +6,6 @@ from solver_mapper.core.architecture import Architecture
 from solver_mapper.io.timeloop.architecture.architecture_chain import Parts, build, count_of
 from solver_mapper.io.timeloop.architecture.component import Component
 from solver_mapper.io.timeloop.architecture.energy_tables import EnergyTables
-from solver_mapper.io.timeloop.architecture.versions import version_of
 from solver_mapper.io.yaml.fields import Fields, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Table
@@ -19,8 +18,7 @@ def read_flat(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) ->
     storage = fields.sequence_at("storage")
     arithmetic = fields.node("arithmetic")
     name = fields.text("name") or "architecture"
-    fields.ignore("constraints")
-    version_of(fields, notes, read_as="v0.2")
+    fields.ignore("version", "constraints")
     fields.close()
     parts = Parts()
     for node in reversed(storage.items if storage else ()):

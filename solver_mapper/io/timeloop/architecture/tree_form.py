@@ -124,7 +124,7 @@ class _Walk:
 def read_tree(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> Architecture:
     """Raises: InputError."""
     fields = Fields(table, "the architecture")
-    flattened = version_of(fields, notes, read_as="v0.3") == "0.4"
+    flattened = version_of(fields, notes, "subtree", ("0.2", "0.3", "0.4")) == "0.4"
     fields.ignore("constraints")
     note_unread(fields, notes, "bank", "group_density")
     root = fields.sequence_at("subtree")

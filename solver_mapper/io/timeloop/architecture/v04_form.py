@@ -241,7 +241,7 @@ def read_v04(table: Table, tables: EnergyTables, notes: Notes, scope: Scope) -> 
     fields = Fields(table, "the architecture")
     nodes = sequence_of(fields.require("nodes"), "'nodes' of the architecture")
     fields.ignore("constraints")
-    version_of(fields, notes, read_as="v0.4")
+    version_of(fields, notes, "nodes", ("0.4",))
     fields.close()
     walk = _Walk(tables, notes, scope)
     branch = walk.nodes(nodes.items, parallel=False)
