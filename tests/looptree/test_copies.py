@@ -131,3 +131,14 @@ def test_bits_may_differ_between_einsums() -> None:
     assert statistics.energy == 642816 - 2048 // 2
     assert statistics.occupancy["GlobalBuffer"].bits == 128
     assert sm.solve(sm.load(io.StringIO(narrow)), objective="energy").status == "optimal"
+
+
+def test_a_copy_need_not_keep_its_source_where_its_destination_is() -> None:
+    """A memory that must keep everything holds what several Einsums read, and not a second time
+    what it was copied from.
+    """
+    everything = ARCH.replace("{keep: ~MainMemory, may_keep: All}", "{keep: All}")
+    two = everything + '  - "U[b, m, e] = I[b, m, d] * X[d, e]"\n'
+    solution = sm.solve(sm.load(io.StringIO(two)), "energy")
+    assert solution.status == "optimal"
+    assert sm.evaluate(sm.load(io.StringIO(two)), solution.mapping).energy == solution.value

@@ -61,7 +61,9 @@ def _kept(
     must = (constraints.keep | constraints.back) & (
         seen if unit.kind is Kind.TOLL else constraints.keep | constraints.back
     )
-    for tensor in sorted(must - kept):
+    # A copy has no use for nodes below the last backing one.
+    moved = branch.einsum.copy and seen | kept == frozenset(branch.einsum.tensors)
+    for tensor in sorted(must - kept - (seen if moved else frozenset())):
         yield Violation(
             "keep",
             f"'{unit.name}' must keep '{tensor}' of Einsum '{name}'",

@@ -88,8 +88,9 @@ def _choose(
     seen = frozenset().union(
         *(above.kept[level] for level in above.kept if chain.units[level].kind is Kind.MEMORY)
     )
-    if not levels or (einsum.copy and seen == frozenset(einsum.tensors)):
-        if seen == frozenset(einsum.tensors):
+    everything = frozenset(einsum.tensors)
+    if not levels or (einsum.copy and seen == everything):
+        if seen == everything:
             yield above
         return
     level, unit = levels[0], chain.units[levels[0]]
@@ -114,7 +115,10 @@ def _choose(
     for count in range(len(may) + 1):
         for extra in itertools.combinations(sorted(may), count):
             kept = keep | frozenset(extra)
-            named = NameSet(kept, frozenset(einsum.tensors))
+            if einsum.copy and seen | kept == everything:
+                # Nothing is moved further than to the last backing node.
+                kept -= seen
+            named = NameSet(kept, everything)
             inner = scope.with_names(
                 {unit.name: named, "Above": replace(named, members=seen | kept)}
             )

@@ -471,7 +471,10 @@ class Search(Generic[F]):
             self.bound = cut if self.bound is None else max(self.bound, cut)
 
     def _bound_metrics(self, goal: Goal) -> int:
-        """Bound each metric of a product by itself; the number of runs."""
+        """Bound each metric of a product by itself, among mappings that are looked for; the number
+        of runs.
+        """
+        cuts_met: list[Fraction] = []
         for metric, _ in goal.powers:
             single = Goal(metric, ((metric, 1),))
             amount = self._cutoffs.amount(metric)
@@ -480,6 +483,7 @@ class Search(Generic[F]):
             self.compiled.model.minimize(expr)
             cut = self._cut(goal, staged=False)
             cuts = [] if cut is None else self._cutoffs.require(goal, cut, strict=True)
+            cuts_met += [] if cut is None else [cut]
             outcome = run(
                 self.compiled.model,
                 self.settings,
@@ -495,7 +499,7 @@ class Search(Generic[F]):
             elif math.isfinite(outcome.bound):
                 least = max(least, (least_of(outcome.bound) + constant) / scale)
             self._of_metrics[single.name] = least
-        self._learn_product(goal, Fraction(0))
+        self._learn_product(goal, Fraction(0), min(cuts_met, default=None))
         return len(goal.powers)
 
     def _all_variants(self, goal: Goal) -> bool:

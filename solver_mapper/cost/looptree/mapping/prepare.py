@@ -87,8 +87,8 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
 def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPath:
     """One Einsum's view of a path, skipping what names nothing it knows.
 
-    A copy moves values between the backing holders of its tensors only: what stands further in has
-    no part in it.
+    A copy moves values between the backing holders of its tensors only: what stands further in, in
+    the tree and in the hierarchy, has no part in it.
     """
     loops: list[LoopStep] = []
     holds: list[StorageStep] = []
@@ -124,8 +124,10 @@ def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPat
                     )
                     seen.add(tensor)
     if einsum.copy:
-        last = max((location for location, hold in enumerate(holds) if hold.backing), default=-1)
-        holds = holds[: last + 1]
+        backing = [hold for hold in holds if hold.backing]
+        last = max((hold.index for hold in backing), default=-1)
+        innermost = max((hold.level for hold in backing), default=-1)
+        holds = [hold for hold in holds if hold.index <= last or hold.level < innermost]
     return EinsumPath(einsum, chain, path, tuple(loops), tuple(holds))
 
 
