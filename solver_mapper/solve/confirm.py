@@ -18,7 +18,7 @@ from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.cost.timeloop.model import evaluate
-from solver_mapper.deadline import running
+from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import LimitReached
 from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.engine import Settings
@@ -77,7 +77,7 @@ def verify_solution(
     routes = []
     for name, way in ways.items():
         with at_most(clock, patience):
-            routes.append(_not_tried(name) if clock.over else way())
+            routes.append(_not_tried(name) if clock.over else _in_time(name, way, clock))
     certificate = replace(
         solution.certificate, verification=tuple(route.to_dict() for route in routes)
     )
@@ -90,6 +90,16 @@ def verify_solution(
 
 def _not_tried(name: str) -> Route:
     return Route(name, "nothing was done", "none", "no verdict: the time limit was reached")
+
+
+def _in_time(name: str, way: Callable[[], Route], clock: Clock) -> Route:
+    """What a route came to; no verdict if time or memory ran out: the answer stands without it."""
+    try:
+        with running(clock):
+            return way()
+    except (LimitReached, MemoryError) as error:
+        why = "the time limit was reached" if isinstance(error, TimeUp) else "it took too much"
+        return Route(name, "it was begun", "none", f"no verdict: {why}")
 
 
 def _claim(solution: Solution) -> Claim:

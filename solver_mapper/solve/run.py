@@ -81,7 +81,7 @@ def _solve(
                 boxes = search_boxes(session, goals, start.mapping, gap, nodes)
         except (LimitReached, MemoryError) as error:
             session.ended_by(error)
-            return _uncompiled(session, start, goals, hook)
+            return _uncompiled(session, start, goals, hook, least)
         timer.lap("branch and bound")
         if boxes.complete or engine == "branch-and-bound":
             return _from_boxes(session, goals, boxes, gap, start.notes, explain_conflict)
@@ -106,7 +106,7 @@ def _solve(
     timer.lap("solve")
     with running(None):
         if search is None:
-            return _uncompiled(session, start, goals, hook)
+            return _uncompiled(session, start, goals, hook, least)
         if proven and search.best is None:
             explain = explain_conflict if hook is None else no_conflict
             return _infeasible(session, goals, tuple(search.proofs), start.notes, explain, hook)
@@ -127,14 +127,18 @@ class _Found(NamedTuple):
     settled: int = 0
 
 
-def _uncompiled(session: Session, start: Start, goals: Objective, hook: Hook | None) -> Solution:
-    """The answer where the time was up before the search: the mapping that it began with."""
+def _uncompiled(
+    session: Session, start: Start, goals: Objective, hook: Hook | None, least: Fraction | None
+) -> Solution:
+    """The answer where the time was up before the search: the mapping that it began with, and the
+    bound `least` of branch and bound, if that came before.
+    """
     best = None
     if start.mapping is not None and hook is None:
         spec = session.spec
         statistics = evaluate(spec.need_architecture(), spec.need_problem(), start.mapping)
         best = Candidate(start.mapping, statistics)
-    bound, notes = _raised(session, None, goals)
+    bound, notes = _raised(session, least, goals)
     return _solution(session, _Found(best, bound), goals, False, (*start.notes, *notes), hook)
 
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 import solver_mapper as sm
 from solver_mapper.cli import app
+from solver_mapper.deadline import TimeUp
 from solver_mapper.solve import run as solve_run
+from solver_mapper.solve.branch_and_bound import BoxSearch, search_boxes
+from solver_mapper.solve.session import Session
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SMALL = EXAMPLES / "small_glb.yaml"
@@ -95,3 +100,25 @@ def test_the_command_takes_an_engine_for_one_layer_only() -> None:
     assert done.exit_code == 1 and "branch and bound, seed 0" in done.stdout
     network = runner.invoke(app, ["solve", "eyeriss", "alexnet", "--engine", "both"])
     assert network.exit_code == 2 and "--engine" in network.stderr
+
+
+def test_the_bound_of_boxes_stands_where_time_ends_before_there_is_a_model(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bounds: list[Fraction | None] = []
+
+    def remembered(*arguments: Any) -> BoxSearch:
+        found = search_boxes(*arguments)
+        bounds.append(found.bound)
+        return found
+
+    def late(*_: Any, **__: Any) -> None:
+        raise TimeUp
+
+    monkeypatch.setattr(solve_run, "search_boxes", remembered)
+    monkeypatch.setattr(solve_run, "FIRST_NODES", 1)
+    monkeypatch.setattr(solve_run, "_without_search", lambda *_: (None, ""))
+    monkeypatch.setattr(Session, "search", late)
+    solution = sm.solve(small(), "energy", engine="both")
+    assert solution.status == "feasible"
+    assert solution.bound_rank == bounds[0] is not None

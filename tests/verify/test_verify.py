@@ -18,6 +18,7 @@ from solver_mapper.cli import app
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.results.solution import Solution
 from solver_mapper.core.spec import Spec
+from solver_mapper.deadline import TimeUp
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.io import bundled
 from solver_mapper.solve import confirm as verifying
@@ -259,3 +260,18 @@ def test_looptree_input_is_not_verified():
             "energy",
             verify=True,
         )
+
+
+@pytest.mark.parametrize(
+    ("error", "why"), [(TimeUp, "the time limit was reached"), (MemoryError, "it took too much")]
+)
+def test_a_route_that_is_cut_short_costs_no_answer(small, monkeypatch, error, why):
+    def cut_short(*_):
+        raise error
+
+    monkeypatch.setattr(verifying, "_again", cut_short)
+    solution = sm.solve(small, verify=True)
+    assert solution.status == "optimal"
+    last = solution.certificate.verification[-1]
+    assert last == {**last, "route": "second proof", "verdict": "none"}
+    assert why in str(last)
