@@ -194,10 +194,14 @@ def _mapspace(space: Table[str, Any]) -> str:
 
 
 def _step(step: Table[str, Any]) -> str:
-    runs = f"{step['cells']:,} cells" if "cells" in step else _calls(step["runs"])
-    excluded = f", {step['excluded']} candidates excluded one by one" if step["excluded"] else ""
+    if "cells" in step:
+        work = f"{step['cells']:,} cells, {step['evaluated']:,} mappings evaluated"
+    else:
+        excluded = step["excluded"]
+        work = _calls(step["runs"])
+        work += f", {excluded} candidates excluded one by one" if excluded else ""
     tolerance = f", {within(step['tolerance'])}" if step["tolerance"] else ""
-    return f"{step['goal']}: {step['claim']} ({runs}{excluded}{tolerance})"
+    return f"{step['goal']}: {step['claim']} ({work}{tolerance})"
 
 
 def within(tolerance: float) -> str:

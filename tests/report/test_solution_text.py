@@ -131,6 +131,14 @@ def test_a_proof_says_how_often_the_solver_ran(runs: int, text: str) -> None:
     assert f"no better mapping exists ({text}," in shown
 
 
+def test_a_proof_over_cells_says_how_many_mappings_were_evaluated() -> None:
+    step = {"goal": "edp", "claim": "none is better", "cells": 8, "evaluated": 1200}
+    solution = found()
+    certificate = replace(solution.certificate, proofs=({**step, "tolerance": 0},))
+    text = str(replace(solution, certificate=certificate))
+    assert "edp: none is better (8 cells, 1,200 mappings evaluated)" in " ".join(text.split())
+
+
 def test_goals_that_are_proven_are_told_from_those_that_are_not() -> None:
     text = str(replace(cut_short(), certificate=CERTIFICATE))
     assert (

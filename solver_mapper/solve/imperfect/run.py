@@ -363,7 +363,7 @@ def proof_of(search: ImperfectSearch) -> dict[str, Any]:
     return _proof(search.goal, search.cells, search.evaluated, search.gap)
 
 
-def _proof(goal: Goal, cells: int, excluded: int, gap: float) -> dict[str, Any]:
+def _proof(goal: Goal, cells: int, evaluated: int, gap: float) -> dict[str, Any]:
     return {
         "goal": goal.name,
         "claim": (
@@ -372,7 +372,7 @@ def _proof(goal: Goal, cells: int, excluded: int, gap: float) -> dict[str, Any]:
             else "no mapping is better by more than the gap"
         ),
         "cells": cells,
-        "excluded": excluded,
+        "evaluated": evaluated,
         "tolerance": gap,
     }
 
