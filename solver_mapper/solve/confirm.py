@@ -98,7 +98,7 @@ def _in_time(name: str, way: Callable[[], Route], clock: Clock) -> Route:
         with running(clock):
             return way()
     except (LimitReached, MemoryError) as error:
-        why = "the time limit was reached" if isinstance(error, TimeUp) else "it took too much"
+        why = "the time limit was reached" if isinstance(error, TimeUp) else "it grew too large"
         return Route(name, "it was begun", "none", f"no verdict: {why}")
 
 

@@ -44,7 +44,8 @@ class Einsum:
 @dataclass(frozen=True)
 class Problem:
     """A graph on a memory `Sram`, with `fanout` copies of that (`copied` is "Sram") or of the
-    compute ("Mac"), whose wires serve all copies at once with tensors in `reuse`.
+    compute ("Mac"), whose wires serve all copies at once with tensors in `reuse`. `keeps_all`:
+    whether all tensors must stand in `Sram` on their way to the compute.
     """
 
     einsums: tuple[Einsum, ...]
@@ -56,6 +57,7 @@ class Problem:
     objective: str
     fanout: int = 1
     copied: str = "Mac"
+    keeps_all: bool = False
     reuse: frozenset[str] = frozenset()
 
     def users(self, tensor: str) -> list[int]:
@@ -100,7 +102,7 @@ class Problem:
             "    name: Sram",
             f"    size: {self.size}",
             "    leak_power: 0",
-            "    tensors: {keep: ~Dram, may_keep: All}",
+            f"    tensors: {{keep: {'All' if self.keeps_all else '~Dram'}, may_keep: All}}",
             *(self._spatial() if self.copied == "Sram" else ()),
             "    actions:",
             *(
@@ -171,8 +173,9 @@ class Paths:
                     if self.einsum.copy
                     else [name for name in self.einsum.tensors if name not in handed]
                 )
+                least = len(others) if self.problem.keeps_all else 0
                 for some in itertools.chain.from_iterable(
-                    itertools.combinations(others, n) for n in range(len(others) + 1)
+                    itertools.combinations(others, n) for n in range(least, len(others) + 1)
                 ):
                     yield from self._placed(handed, some)
 
@@ -617,9 +620,11 @@ GRAPHS = {
 }
 
 
-def random_graph(seed: int) -> Problem:
+def random_graph(seed: int, name: str | None = None) -> Problem:
+    """One of `GRAPHS`, that of this name if it is given."""
     rng = Random(seed)
-    name = rng.choice(list(GRAPHS))
+    drawn = rng.choice(list(GRAPHS))
+    name = name or drawn
     einsums = GRAPHS[name]
     ranks: dict[str, tuple[str, ...]] = {}
     for einsum in einsums:

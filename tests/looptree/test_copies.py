@@ -142,3 +142,22 @@ def test_a_copy_need_not_keep_its_source_where_its_destination_is() -> None:
     solution = sm.solve(sm.load(io.StringIO(two)), "energy")
     assert solution.status == "optimal"
     assert sm.evaluate(sm.load(io.StringIO(two)), solution.mapping).energy == solution.value
+
+
+def test_a_copy_pays_for_what_passes_above_the_home_of_its_result() -> None:
+    """The tree shows the toll below that home, where several Einsums read the result."""
+    wire = """\
+  - !Toll
+    name: Wire
+    leak_power: 0
+    direction: up_and_down
+    tensors: {keep: All}
+    actions: [{name: read, energy: 7, throughput: inf}]
+"""
+    head, rest = ARCH.split("  - !Memory\n    name: GlobalBuffer", 1)
+    text = f"{head}{wire}  - !Memory\n    name: GlobalBuffer{rest}"
+    text += '  - "U[b, m, e] = I[b, m, d] * X[d, e]"\n'
+    solution = sm.solve(sm.load(io.StringIO(text)), "energy")
+    assert solution.status == "optimal" and solution.evaluation is not None
+    moved = solution.evaluation.einsums[0].actions
+    assert {each.component for each in moved} >= {"MainMemory", "Wire"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 
@@ -42,6 +43,13 @@ def test_the_optimum_of_a_graph_on_several_copies_equals_enumeration(seed: int) 
 @pytest.mark.parametrize("seed", range(25, 425))
 def test_the_optimum_of_many_graphs_on_several_copies_equals_enumeration(seed: int) -> None:
     check(random_spatial_graph(seed))
+
+
+@pytest.mark.parametrize("seed", [*range(8), *in_campaigns(range(8, 160))])
+def test_the_optimum_where_a_memory_keeps_all_tensors_equals_enumeration(seed: int) -> None:
+    """Copies among them, which keep there no more than they move."""
+    problem = random_graph(seed, "copy" if seed % 2 else None)
+    check(replace(problem, keeps_all=True, size=problem.size + 6))
 
 
 def with_detour(text: str, first: bool) -> str:

@@ -4,12 +4,15 @@ value, a mapping of the mapspace.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 
 import solver_mapper as sm
 from solver_mapper.core.objective import figure, parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve.branch_and_bound import Engine
+from solver_mapper.solve.cpsat import search as cpsat_search
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
 from solver_mapper.verify.exhaustive import Exhaustive
@@ -318,3 +321,27 @@ def test_branch_and_bound_on_random_problems(seed):
     """The same for more problems and every objective."""
     spec = instance(seed, 200, list(SHAPES)).spec
     assert not disagreements(spec, time_limit=300, engine="branch-and-bound")
+
+
+@pytest.mark.parametrize("seed", [9, 10, *in_campaigns(range(11, 50))])
+def test_bounds_of_metrics_below_a_cut_off_are_no_bounds_of_products_above_it(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Short runs of CP-SAT from a mapping within the gap of the optimum: energy and cycles are
+    bounded among better ones by more than the gap, of which there are none.
+    """
+    monkeypatch.setattr(cpsat_search, "EFFORT", 0.0)
+    monkeypatch.setattr(cpsat_search, "LITTLE", 1e-3)
+    case, gap = instance(seed, 3000), Fraction(3, 10)
+    every = Exhaustive(case.mapspace)
+    found = list(every.outcomes(lambda _: True))
+    if not found:
+        pytest.skip("no mapping is legal")
+    products = [each.outcome.energy * each.outcome.cycles / Fraction(every.unit) for each in found]
+    least = min(products)
+    within = [product for product in products if product * (1 - gap) < least]
+    search = open_session(case.spec).search(float(gap))
+    search.improve = search.walks = search.at_once = None
+    search.start_from(every.evaluate(found[products.index(max(within))])[0])
+    search.minimize(parse_objective("edp"))
+    assert search.bound is not None and search.bound <= least

@@ -263,7 +263,7 @@ def test_looptree_input_is_not_verified():
 
 
 @pytest.mark.parametrize(
-    ("error", "why"), [(TimeUp, "the time limit was reached"), (MemoryError, "it took too much")]
+    ("error", "why"), [(TimeUp, "the time limit was reached"), (MemoryError, "it grew too large")]
 )
 def test_a_route_that_is_cut_short_costs_no_answer(small, monkeypatch, error, why):
     def cut_short(*_):

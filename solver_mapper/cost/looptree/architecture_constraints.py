@@ -61,9 +61,9 @@ def _kept(
     must = (constraints.keep | constraints.back) & (
         seen if unit.kind is Kind.TOLL else constraints.keep | constraints.back
     )
-    # A copy has no use for nodes below the last backing one.
-    moved = branch.einsum.copy and seen | kept == frozenset(branch.einsum.tensors)
-    for tensor in sorted(must - kept - (seen if moved else frozenset())):
+    # A copy moves nothing further than to the memory of its last backing node.
+    last = branch.einsum.copy and seen | kept == frozenset(branch.einsum.tensors)
+    for tensor in sorted(must - kept - (seen if last else frozenset())):
         yield Violation(
             "keep",
             f"'{unit.name}' must keep '{tensor}' of Einsum '{name}'",

@@ -116,7 +116,7 @@ def _choose(
         for extra in itertools.combinations(sorted(may), count):
             kept = keep | frozenset(extra)
             if einsum.copy and seen | kept == everything:
-                # Nothing is moved further than to the last backing node.
+                # A copy moves nothing further than to the memory of its last backing node.
                 kept -= seen
             named = NameSet(kept, everything)
             inner = scope.with_names(

@@ -471,10 +471,10 @@ class Search(Generic[F]):
             self.bound = cut if self.bound is None else max(self.bound, cut)
 
     def _bound_metrics(self, goal: Goal) -> int:
-        """Bound each metric of a product by itself, among mappings that are looked for; the number
-        of runs.
+        """Bound each metric of a product by itself, among mappings below the cut-off, which falls
+        with better ones; the number of runs.
         """
-        cuts_met: list[Fraction] = []
+        below: list[Fraction] = []
         for metric, _ in goal.powers:
             single = Goal(metric, ((metric, 1),))
             amount = self._cutoffs.amount(metric)
@@ -483,7 +483,7 @@ class Search(Generic[F]):
             self.compiled.model.minimize(expr)
             cut = self._cut(goal, staged=False)
             cuts = [] if cut is None else self._cutoffs.require(goal, cut, strict=True)
-            cuts_met += [] if cut is None else [cut]
+            below += [] if cut is None else [cut]
             outcome = run(
                 self.compiled.model,
                 self.settings,
@@ -499,7 +499,7 @@ class Search(Generic[F]):
             elif math.isfinite(outcome.bound):
                 least = max(least, (least_of(outcome.bound) + constant) / scale)
             self._of_metrics[single.name] = least
-        self._learn_product(goal, Fraction(0), min(cuts_met, default=None))
+        self._learn_product(goal, Fraction(0), min(below, default=None))
         return len(goal.powers)
 
     def _all_variants(self, goal: Goal) -> bool:
@@ -588,7 +588,7 @@ class Search(Generic[F]):
         else:
             self._learn_rank(goal, least, cut)
 
-    def _learn_product(self, goal: Goal, least: Fraction, cut: Fraction | None = None) -> None:
+    def _learn_product(self, goal: Goal, least: Fraction, cut: Fraction | None) -> None:
         """The least product under `u * energy + v * cycles >= least`: it lies at one end, since the
         product is quasi-concave.
         """

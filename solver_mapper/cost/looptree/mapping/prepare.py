@@ -87,8 +87,8 @@ def prepare(architecture: Architecture, workload: Workload, mapping: TreeMapping
 def branch_of(einsum: Einsum, chain: Chain, path: tuple[Leaf, ...]) -> EinsumPath:
     """One Einsum's view of a path, skipping what names nothing it knows.
 
-    A copy moves values between the backing holders of its tensors only: what stands further in, in
-    the tree and in the hierarchy, has no part in it.
+    A copy moves values between the backing holders of its tensors only: what stands below the last
+    of them has no part in it, unless its component is further out.
     """
     loops: list[LoopStep] = []
     holds: list[StorageStep] = []
