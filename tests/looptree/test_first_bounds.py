@@ -5,6 +5,7 @@ effort.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,11 +17,13 @@ from solver_mapper.solve.fused import minimize as minimize_module
 from solver_mapper.solve.fused import search as search_module
 from solver_mapper.solve.fused.cells import CellMaker
 from solver_mapper.solve.fused.compiled import compile_skeleton
-from solver_mapper.solve.fused.cuts import CLOSED, Stepper
+from solver_mapper.solve.fused.cuts import CLOSED, GraphCut, Step, Stepper, loose_view
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import Best, EnergyDelayProduct, Minimizer
 from solver_mapper.solve.fused.search import GraphSearch
 from solver_mapper.solve.fused.single import all_skeletons
+from tests.campaigns import in_campaigns
+from tests.looptree.graph_enumeration import random_graph, random_spatial_graph
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fused_matmuls.yaml"
 
@@ -97,6 +100,42 @@ def test_no_bound_is_below_what_the_operations_take(position, tmp_path):
     known = [least for least in found if least is not None]
     assert known
     assert all((least >= maker.computing(position) * (1 - 1e-12)).all() for least in known)
+
+
+def steps_of(graph: Graph, limit: int) -> Iterator[Step]:
+    """All steps between cuts that can be reached."""
+    stepper = Stepper(graph, limit)
+    cuts: list[GraphCut] = [CLOSED]
+    for position in range(len(graph)):
+        found = [step for left in cuts for step in stepper.steps(position, left)]
+        yield from found
+        cuts = list(dict.fromkeys(step.right for step in found))
+
+
+@pytest.mark.parametrize("spatial", [False, True])
+@pytest.mark.parametrize("block", [0, *in_campaigns(range(1, 30))])
+def test_no_bound_that_leaves_shared_loops_open_is_above_that_of_any_shared_loops(
+    block: int, spatial: bool
+) -> None:
+    make = random_spatial_graph if spatial else random_graph
+    assert sum(compared(make(seed).text()) for seed in range(4 * block, 4 * block + 4))
+
+
+def compared(text: str) -> int:
+    """Compare the bounds of all views of a graph. Returns how many of these had shared loops."""
+    spec = layers(text)
+    graph = Graph(spec.need_architecture(), spec.need_workload())
+    maker = CellMaker(graph, EnergyDelayProduct(1, 1), lambda: False)
+    shared = 0
+    for step in steps_of(graph, 2):
+        left, right = step.left.memories, step.right.memories
+        cell = maker.cell(step.view)
+        if cell is not None:
+            least = maker.relaxed(loose_view(graph, step.view.position, left, right))
+            known = maker.lowest([search for _, search in cell.searches]).least
+            assert least is not None and known is not None and (least <= known * (1 + 1e-9)).all()
+            shared += bool(step.view.prefix)
+    return shared
 
 
 def test_answers_do_not_depend_on_the_effort_of_first_bounds(monkeypatch):

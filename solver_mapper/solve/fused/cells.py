@@ -73,7 +73,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """The `least` that is known of a view if what it shares takes no room, by column, after so much
+    """The `least` that is known of a view if any loops may be shared, by column, after so much
     `effort`; None if it has no mapping. `searches` are those that more effort could go on with.
     """
 
@@ -134,10 +134,10 @@ class CellMaker:
         return self.cost(float(energy), float(repeats) * least_time(einsum, compute))
 
     def searches(
-        self, view: EinsumView, roomy: bool = False, most: int | None = None
+        self, view: EinsumView, loose: bool = False, most: int | None = None
     ) -> list[tuple[Floats, Minimizer]]:
-        """A search for each skeleton that has mappings, by increasing bound. Args: `roomy`, see
-        `compile_skeleton`; `most`, for how many at most.
+        """A search for each skeleton that has mappings, by increasing bound. Args: `loose`, see
+        `Neighbours`; `most`, for how many at most.
         """
         graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
@@ -146,7 +146,7 @@ class CellMaker:
             {tensor: home.depth for tensor, home in view.fused},
             dict(view.floors),
             view.closed,
-            roomy,
+            loose,
         )
         found: list[tuple[Floats, Minimizer]] = []
         for skeleton in all_skeletons(
@@ -158,7 +158,7 @@ class CellMaker:
             poll()
             if len(found) == most:
                 break
-            compiled = compile_skeleton(skeleton, roomy)
+            compiled = compile_skeleton(skeleton)
             if not compiled.empty:
                 goal = replace(
                     self.goal,
@@ -219,37 +219,40 @@ class CellMaker:
         return Cell(view, searches, floor, floor, {})
 
     def relaxed(self, view: EinsumView, effort: float = float("inf")) -> Floats | None:
-        """The least that the Einsum costs if what it shares takes no room; None if it has no
-        mapping. Energy and latency are each the least by themselves, or less, if that takes more
-        than so much effort.
+        """The least that the Einsum costs if any loops may be shared; None if it has no mapping.
+        Energy and latency are each the least by themselves, or less, if that takes more than so
+        much effort.
         """
         shape = self.form(view).shape
         known = self.bounded.get(shape)
         if known is None:
-            known = Relaxed([search for _, search in self._roomy(view)])
+            known = Relaxed([search for _, search in self._loose(view)])
         if known.effort < effort:
-            known = self.bounded[shape] = self._relaxed(known.searches, effort)
+            known = self.bounded[shape] = self.lowest(known.searches, effort)
         return known.least
 
-    def _roomy(self, view: EinsumView) -> list[tuple[Floats, Minimizer]]:
-        """The searches of a view if what it shares takes no room; those of its cell if it shares
+    def _loose(self, view: EinsumView) -> list[tuple[Floats, Minimizer]]:
+        """The searches of a view if any loops may be shared; those of its cell if it shares
         nothing.
         """
         if view.shares:
-            return self.searches(view, roomy=True)
+            return self.searches(view, loose=True)
         cell = self.cell(view)
         return [] if cell is None else cell.searches
 
-    def _relaxed(self, searches: list[Minimizer], effort: float) -> Relaxed:
+    def lowest(self, searches: list[Minimizer], effort: float = float("inf")) -> Relaxed:
+        """The least cost of all searches, as far as so much effort shows it."""
         wanted = [column for column, used in enumerate(columns(self.goal)) if used]
-        found = [self._lowest(searches, column, effort) for column in wanted]
+        found = [self._of_column(searches, column, effort) for column in wanted]
         result = np.array([least for least, _ in found])
         known = result if np.isfinite(result).all() else None
         if all(whole for _, whole in found):
             return Relaxed([], known, float("inf"))
         return Relaxed(searches, known, effort)
 
-    def _lowest(self, searches: list[Minimizer], column: int, effort: float) -> tuple[float, bool]:
+    def _of_column(
+        self, searches: list[Minimizer], column: int, effort: float
+    ) -> tuple[float, bool]:
         """The least energy (column 0) or latency (1) of all searches; a lower bound if time or
         effort ran out. And whether these sufficed.
         """

@@ -114,12 +114,8 @@ class _Keys:
         return self.index[key, base]
 
 
-def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> CompiledTables:
-    """The arrays of a skeleton. A group without rows leaves it `empty`: no mapping has this shape.
-
-    Args: `roomy`, whether to leave the room that tensors shared with other Einsums take out of the
-    limits (a relaxation).
-    """
+def compile_skeleton(skeleton: Skeleton) -> CompiledTables:
+    """The arrays of a skeleton. A group without rows leaves it `empty`: it has no mapping."""
     einsum = skeleton.einsum
     dimensions = dimensions_of(skeleton)
     variables = [name for name in einsum.variables if einsum.bounds[name] > 1] or list(
@@ -130,12 +126,10 @@ def compile_skeleton(skeleton: Skeleton, roomy: bool = False) -> CompiledTables:
     ]
     model = model_of(skeleton, dimensions)
     keys = _Keys([Factors(skeleton, dimensions, table) for table in tables])
-    return _compiled(model, tables, keys, roomy)
+    return _compiled(model, tables, keys)
 
 
-def _compiled(
-    model: SkeletonCost, tables: Sequence[RowTable], keys: _Keys, roomy: bool
-) -> CompiledTables:
+def _compiled(model: SkeletonCost, tables: Sequence[RowTable], keys: _Keys) -> CompiledTables:
     drafts: list[tuple[dict[int, float], float, float | None]] = []
 
     def draft(terms: Terms, constant: float = 0.0, limit: float | None = None) -> int:
@@ -153,10 +147,7 @@ def _compiled(
 
     energy = draft(model.energy)
     lines = [draft(terms, constant) for terms, constant in model.lines]
-    memories = [
-        (level, draft(own if roomy else terms, limit=size))
-        for level, terms, own, size in model.memories
-    ]
+    memories = [(level, draft(terms, limit=size)) for level, terms, size in model.memories]
     caps = [draft(Terms({key: 1.0}), limit=float(limit)) for key, limit in model.caps]
     held = [
         (level, [draft(part) for part in parts])

@@ -26,6 +26,10 @@ class Home:
     depth: int
 
 
+Places = tuple[tuple[str, str | None], ...]
+"""Live tensors with their memories; None for the outermost."""
+
+
 @dataclass(frozen=True)
 class OpenLoop:
     """A loop over ranks of one family with `bound` values. `names` are the variables by which
@@ -64,7 +68,7 @@ class GraphCut:
         return self.digest
 
     @cached_property
-    def memories(self) -> tuple[tuple[str, str | None], ...]:
+    def memories(self) -> Places:
         """The live tensors with their memories, whatever the loops."""
         return tuple((tensor, home.memory if home else None) for tensor, home in self.homes)
 
@@ -99,6 +103,26 @@ class EinsumView:
 
     def __hash__(self) -> int:
         return self.digest
+
+
+def loose_view(graph: Graph, position: int, left: Places, right: Places) -> EinsumView:
+    """The view of an Einsum that stands for all with the same memories, whatever loops are shared:
+    to be searched for a lower bound, with any loops above what is handed over (see
+    `Neighbours.loose`).
+    """
+    einsum = graph.workload.einsums[position]
+    memories = {**dict(left), **dict(right)}
+    fused = tuple(
+        (tensor, Home(memory, 0))
+        for tensor in einsum.tensors
+        if (memory := memories.get(tensor)) is not None
+    )
+    floors = tuple(
+        (tensor, 0)
+        for tensor in einsum.tensors
+        if graph.spans[tensor][0] < graph.spans[tensor][1] and memories.get(tensor) is None
+    )
+    return EinsumView(position, (), fused, floors)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,11 @@
 their readers.
 
 First each Einsum alone is bounded from below for every choice of memories for what it shares, as if
-that took no room; over the graph these add up to a bound of the whole, and tell which choices
-cannot matter. Then the limit on shared loops is raised step by step. For each limit, every Einsum
-is searched once for each view that is left, for all mappings that could be part of something better
-than the best known; these are joined from the first Einsum to the last. The search is complete when
-a higher limit adds nothing.
+it could choose all loops above that by itself; over the graph these add up to a bound of the whole,
+and tell which choices cannot matter. Then the limit on shared loops is raised step by step. For
+each limit, every Einsum is searched once for each view that is left, for all mappings that could be
+part of something better than the best known; these are joined from the first Einsum to the last.
+The search is complete when a higher limit adds nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ from solver_mapper.solve.fused.build import part_of
 from solver_mapper.solve.fused.cells import Cell, CellMaker
 from solver_mapper.solve.fused.collect import columns
 from solver_mapper.solve.fused.compiled import EPSILON
-from solver_mapper.solve.fused.cuts import CLOSED, EinsumView, GraphCut, Home, Step, Stepper
+from solver_mapper.solve.fused.cuts import (
+    CLOSED,
+    EinsumView,
+    GraphCut,
+    Places,
+    Step,
+    Stepper,
+    loose_view,
+)
 from solver_mapper.solve.fused.graph import Graph
 from solver_mapper.solve.fused.minimize import EnergyDelayProduct
 from solver_mapper.solve.fused.single import SearchCount
@@ -42,8 +50,6 @@ _LITTLE = 200_000_000
 """Effort of a view's first bounds, with which mappings are looked for before the search proper."""
 
 Key = TypeVar("Key")
-Places = tuple[tuple[str, str | None], ...]
-"""Live tensors with their memories (see `GraphCut.memories`)."""
 
 
 @dataclass
@@ -168,7 +174,7 @@ class GraphSearch:
                 for right in self._positions(position, left):
                     if self.over():
                         return False
-                    least = self.lowest(self._loose(position, left, right))
+                    least = self.lowest(loose_view(self.graph, position, left, right))
                     if least is not None:
                         found.append((left, right, least))
                         after.add(right)
@@ -203,25 +209,8 @@ class GraphSearch:
             ]
         yield from (tuple(sorted(option)) for option in options)
 
-    def _loose(self, position: int, left: Places, right: Places) -> EinsumView:
-        """The view of an Einsum without shared loops."""
-        einsum = self.workload.einsums[position]
-        memories = {**dict(left), **dict(right)}
-        fused = tuple(
-            (tensor, Home(memory, 0))
-            for tensor in einsum.tensors
-            if (memory := memories.get(tensor)) is not None
-        )
-        spans = self.graph.spans
-        floors = tuple(
-            (tensor, 0)
-            for tensor in einsum.tensors
-            if spans[tensor][0] < spans[tensor][1] and memories.get(tensor) is None
-        )
-        return EinsumView(position, (), fused, floors)
-
     def lowest(self, view: EinsumView) -> Floats | None:
-        """The least cost of a view, by column, if what it shares takes no room; None if it has no
+        """The least cost of a view, by column, if any loops may be shared; None if it has no
         mapping.
         """
         if view not in self.floor:
@@ -317,7 +306,7 @@ class GraphSearch:
         left = cut.memories
         kept = tuple((tensor, memory) for tensor, memory in left if tensor in live)
         right: Places = tuple(sorted((*kept, *born.items())))
-        least = self.lowest(self._loose(position, left, right))
+        least = self.lowest(loose_view(self.graph, position, left, right))
         before, after = (
             self.loose_before[position].get(left),
             self.loose_after[position + 1].get(right),
@@ -357,7 +346,8 @@ class GraphSearch:
         """The least known cost of a step's view, by column; infinite if it has no mapping."""
         view = step.view
         if view not in self.cells:
-            least = self.lowest(self._loose(view.position, step.left.memories, step.right.memories))
+            places = step.left.memories, step.right.memories
+            least = self.lowest(loose_view(self.graph, view.position, *places))
         else:
             cell = self.cells[view]
             least = None if cell is None else cell.least

@@ -110,7 +110,9 @@ class Neighbours:
     `depths[tensor]`, how many of these stand above the outermost holder of a tensor that is handed
     over; `floors[tensor]`, for other tensors that they use too, how many must at least stand above
     each holder on chip; `closed`, the fan-outs (component, name) over which only shared loops may
-    run. `loose`: the shared loops are not known, any loop may be one (a relaxation).
+    run. `loose`: the shared loops are not known, any loops may stand above what is handed over, as
+    above any other node. Each Einsum then has the best of all mappings that its neighbours might
+    ask for, so nothing that it is part of costs less (a relaxation).
     """
 
     prefix: tuple[SharedLoop, ...] = ()
@@ -320,7 +322,8 @@ def _slots(
     neighbours: Neighbours,
     cut: tuple[int, ...],
 ) -> Iterator[LoopSlot]:
-    shared, prefix, fused = 0, neighbours.prefix, frozenset(neighbours.depths)
+    shared, prefix = 0, neighbours.prefix
+    fused = frozenset() if neighbours.loose else frozenset(neighbours.depths)
     for above in range(roots, len(nodes) + 1):
         upper = nodes[above - 1] if above else None
         while shared < len(prefix) and cut[shared] + roots == above:
@@ -329,9 +332,7 @@ def _slots(
             shared, upper = shared + 1, None
         if shared < len(prefix):
             continue
-        if not fused <= {node.tensor for node in nodes[:above]} and not (
-            neighbours.loose and _between_levels(nodes, roots, above, fused)
-        ):
+        if not fused <= {node.tensor for node in nodes[:above]}:
             continue
         if upper is not None and upper.parent is None and (above == roots or upper.tensor in fused):
             upper = None
@@ -343,17 +344,6 @@ def _slots(
         )
         if allowed:
             yield LoopSlot(above, allowed)
-
-
-def _between_levels(
-    nodes: tuple[StorageNode, ...], roots: int, above: int, fused: frozenset[str]
-) -> bool:
-    """Whether loops below `above` nodes cannot be moved below the homes of all handed tensors,
-    because these lie further in than other nodes on chip.
-    """
-    homes = [node.level for node in nodes[above:] if node.tensor in fused and node.parent is None]
-    outer = nodes[roots].level
-    return outer < max(homes) and (above == roots or nodes[above - 1].level < min(homes))
 
 
 def _useful(

@@ -95,7 +95,7 @@ class SkeletonCost:
     """A skeleton's cost: energy of all actions; latency as the largest of `lines`; bits in each
     finite memory against its size.
 
-    `memories` are (level, bits reserved, those of them that no other Einsum shares, size). For
+    `memories` are (level, bits reserved, size). For
     memories of which there is one, or over whose copies only shared loops run, `held[level]` has,
     for each shared loop, the bits reserved just above it, and then all bits reserved; what other
     Einsums share is left out. `caps` are (key, limit) with product <= limit, `floors` with product
@@ -107,7 +107,7 @@ class SkeletonCost:
     dimensions: tuple[Dimension, ...]
     energy: Terms
     lines: tuple[tuple[Terms, float], ...]
-    memories: tuple[tuple[int, Terms, Terms, float], ...]
+    memories: tuple[tuple[int, Terms, float], ...]
     held: Mapping[int, tuple[Terms, ...]]
     shared: tuple[Key, ...]
     caps: tuple[tuple[Key, int], ...]
@@ -304,18 +304,15 @@ def _shared(skeleton: Skeleton, dimensions: Sequence[Dimension]) -> Iterable[Key
             yield (Product(frozenset((loop.variable,)), dimension=where[loop.across]),)
 
 
-def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, Terms, float]]:
+def _memories(skeleton: Skeleton) -> Iterable[tuple[int, Terms, float]]:
     for level, unit in enumerate(skeleton.chain.units):
         if unit.kind is Kind.MEMORY and unit.size is not None:
-            terms, own = Terms(), Terms()
+            terms = Terms()
             for index, node in enumerate(skeleton.nodes):
                 if node.level == level:
-                    bits = float(unit.bits[node.tensor])
-                    terms.add((Tile(index),), bits)
-                    if not _is_handed(skeleton, index):
-                        own.add((Tile(index),), bits)
+                    terms.add((Tile(index),), float(unit.bits[node.tensor]))
             if terms.weights:
-                yield level, terms, own, float(unit.size)
+                yield level, terms, float(unit.size)
 
 
 def _is_handed(skeleton: Skeleton, node: int) -> bool:
