@@ -15,6 +15,7 @@ import solver_mapper as sm
 from solver_mapper.cost.looptree.hardware import Fanout
 from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.usage import reachable
+from tests.looptree.graph_enumeration import random_graph
 
 ARCH = """\
 arch:
@@ -86,6 +87,15 @@ def test_a_gap_is_kept() -> None:
     assert float(loose.bound) <= float(exact.value) <= float(loose.value)
     assert loose.status == "optimal"
     assert (loose.gap or 0) <= 0.2
+
+
+@pytest.mark.parametrize("gap", [1e-6, 0.01, 0.03, 0.3])
+def test_what_is_called_optimal_is_never_open_by_more_than_the_gap(gap: float) -> None:
+    for seed in range(9):
+        spec = sm.load(io.StringIO(random_graph(seed).text()))
+        solution = sm.solve(spec, objective="energy", gap=gap)
+        assert solution.status in ("optimal", "infeasible")
+        assert (solution.gap or 0) <= gap
 
 
 def test_time_that_is_up_still_gives_an_answer_with_a_bound_below_the_optimum() -> None:

@@ -107,8 +107,8 @@ class GraphSearch:
 
     @property
     def cutoff(self) -> float:
-        """What costs more cannot matter."""
-        return self.best * (1 - self.gap)
+        """What costs more cannot matter. A little below what the gap allows, for rounding."""
+        return self.best * (1 - max(self.gap - 2 * EPSILON, 0.0))
 
     @property
     def proven(self) -> bool:
