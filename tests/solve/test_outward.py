@@ -4,6 +4,7 @@ that mapping's figure where levels, meshes and capacities are all there is.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -197,6 +198,27 @@ def test_the_least_claim_is_the_best_mapping_where_nothing_else_costs(seed):
     made = bare(instance(seed, 400, PLAIN))
     if (made.mapspace.count(4000) or 4001) <= 4000:
         assert not wrong_claims(made, exact=True)
+
+
+def in_large_blocks(made: Instance) -> Instance:
+    """The instance with an outermost level that reads and writes whole blocks."""
+    outermost, *levels = made.architecture.levels
+    block = random.Random(made.seed).choice([2, 3, 4, 8, 32])
+    levels = [replace(outermost, block_size=block), *levels]
+    return replace(made, architecture=replace(made.architecture, levels=tuple(levels)))
+
+
+@pytest.mark.parametrize("seed", [100, 102, *in_campaigns(range(103, 400))])
+def test_the_least_claim_is_the_best_mapping_where_the_outermost_level_reads_blocks(seed):
+    """Also if one that sends fewer words would need as many blocks."""
+    made = in_large_blocks(bare(instance(seed, 400, PLAIN)))
+    if (made.mapspace.count(4000) or 4001) <= 4000:
+        assert not wrong_claims(made, exact=True)
+
+
+@pytest.mark.parametrize("seed", [1, *in_campaigns(range(2, 200))])
+def test_no_claim_of_windows_is_above_the_best_mapping_where_the_outermost_level_reads_blocks(seed):
+    assert not wrong_claims(in_large_blocks(bare(instance(seed, 1500, WINDOWS))), exact=False)
 
 
 @pytest.mark.parametrize("seed", [100, *in_campaigns(range(101, 108))])

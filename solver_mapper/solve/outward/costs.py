@@ -11,6 +11,7 @@ from math import ceil, prod
 import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
+from solver_mapper.cost.timeloop.energy import prices
 from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, alike
 from solver_mapper.solve.outward.layouts import MANY
@@ -441,6 +442,44 @@ class Costs:
         """The energy in pJ of a word that a level reads again to add to it."""
         tensor = self.tensors[number]
         return float(self.rates[number][level].again) if tensor.read_again else 0.0
+
+    @cached_property
+    def block_prices(self) -> list[tuple[float, float]]:
+        """For each tensor, the energy in pJ of a word of a block of the outermost level, which
+        pays for whole blocks: of what it sends, and of partial sums that it reads again. 0 where
+        words are paid for one by one.
+        """
+        outermost = self.architecture.levels[0]
+        if outermost.block_size == 1 or outermost.instances > 1:
+            return [(0.0, 0.0)] * len(self.tensors)
+        paid = prices(outermost)
+        read, update = (max(each / (paid.unit * paid.block), 0.0) for each in paid[:3:2])
+        found = []
+        for tensor, first in zip(self.tensors, self.first_holder, strict=True):
+            again = read if tensor.read_again and tensor.exact else 0.0
+            both = (update, again) if tensor.written else (read, 0.0)
+            found.append((0.0, 0.0) if first else both)
+        return found
+
+    def last_blocks(self, number: int, words: Floats) -> Floats:
+        """The energy in pJ that the outermost level pays for what it does not need of its last
+        blocks, if it sends so many words of a tensor.
+        """
+        sent, again = self.block_prices[number]
+        return self._unused(words) * sent + self._unused(words - self.tensors[number].words) * again
+
+    def _unused(self, words: Floats) -> Floats:
+        """The words that fill the last block of so many words."""
+        block = self.architecture.levels[0].block_size
+        return np.asarray(np.maximum(np.ceil(words * (1 - NOISE) / block) * block - words, 0.0))
+
+    def least_last_block(self, number: int, words: Floats) -> Floats:
+        """The same, at least, if it sends so many words or more: never fewer blocks than all
+        different words take.
+        """
+        block, different = self.architecture.levels[0].block_size, self.tensors[number].words
+        whole, (price, _) = -(-different // block) * block, self.block_prices[number]
+        return np.asarray(np.maximum(whole - words, 0.0) * price)
 
     def held_alike(self, number: int, tile: Ints) -> Floats:
         """How many times as many words of a tensor all instances may come to hold, at most, as

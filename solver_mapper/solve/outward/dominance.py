@@ -90,7 +90,7 @@ class _Rivals:
         self, outer: OuterLevels, rows: InnerMappings, outside: Outside, *, cycles_count: bool
     ):
         self.costs, self.rows, self.cycles_count = outer.costs, rows, cycles_count
-        costs = self.costs
+        costs, self.outside = self.costs, outside
         self.future = futures(costs, rows, outside)
         self.growth = costs.left(outside, rows.meshes) * costs.beyond(outside)
         self.at_risk = [
@@ -145,8 +145,27 @@ class _Rivals:
             owed += sum(risk.rounding(one, other) for risk in self.at_risk)
             charged = rows.charged[one] - rows.charged[other]
             owed += np.maximum(charged, charged / growth)
+        if self.outside.holders and any(map(any, self.costs.block_prices)):
+            owed += self._owed_for_blocks(one, other)
         if self.idling is not None:
             owed += self.idling.owed(one, other)
+        return owed
+
+    def _owed_for_blocks(self, one: Ints, other: Ints) -> Floats:
+        """The same for the last blocks of the outermost level, which are used in part: where the
+        words of a tensor to come are not known to be as many, one may need a block of which the
+        other needs a single word less.
+        """
+        rows, block = self.rows, self.costs.architecture.levels[0].block_size
+        owed = np.zeros(len(one))
+        known = [rows.due, rows.open, rows.sends, rows.anew]
+        for n, prices in enumerate(self.costs.block_prices):
+            same = np.all([each[one, n] == each[other, n] for each in known], axis=0)
+            for risk in self.at_risk:
+                if risk.number == n:
+                    same &= risk.alike(one, other) & (risk.more[one] == risk.more[other])
+                    same &= risk.waiting[one] == risk.waiting[other]
+            owed += np.where(same, 0.0, (block - 1) * sum(prices))
         return owed
 
     def cost_the_same(self, one: Ints, other: Ints) -> Flags:

@@ -67,6 +67,10 @@ class Fills:
             price = rates.update if tensor.written else rates.send
             first = tensor.span * np.minimum(self._alike[number], room)
             energy = (words - tensor.words) * float(price)
+            if outer == 0 and any(costs.block_prices[number]):
+                # The last block of what was counted once has room for some of these words.
+                once = costs.least_last_block(number, np.array(float(tensor.words)))
+                energy = energy + costs.least_last_block(number, words) - once
             found.append(energy + np.maximum(words - first, 0.0) * costs.again(number, outer))
         return np.array(found)
 
@@ -90,6 +94,8 @@ class Fills:
                     energy = energy + np.maximum(again, 0.0) * float(rates.again)
                     again = filled - tensor.span * np.minimum(alike, room)
                     energy = energy + np.maximum(again, 0.0) * float(own.fill)
+            if outer == 0 and any(costs.block_prices[number]):
+                energy = energy + costs.least_last_block(number, words)
             prices = costs.price(number, outer) + costs.price(number, level) + float(own.fill)
             found.append(energy - rounded * prices)
         return np.array(found)

@@ -568,7 +568,8 @@ def _held(
                 doubts = doubts | np.where(rounded > 0, DOUBTFUL, 0)
             else:
                 # All that it sends is known, of which it has no share from neighbours.
-                energy = energy + (nearest(words) - words) * send
+                whole = nearest(words)
+                energy = energy + (whole - words) * send + costs.last_blocks(n, whole)
             due[:, n] = costs.base(n, rows.tile) if level else 0.0
             fills = due[:, n] * float(costs.rates[n][level].fill)
             energy = energy + fills
@@ -592,6 +593,9 @@ def _held(
         now = np.where(is_open[:, n], anew[:, n], due[:, n]) * send
         later = np.where(is_open[:, n], send * sends[:, n], 0.0) + fill
         energy = energy + now
+        if not level and any(costs.block_prices[n]):
+            words = anew[:, n] + sends[:, n] * costs.base(n, rows.tile)
+            energy = energy + costs.last_blocks(n, np.where(is_open[:, n], words, due[:, n]))
         due[:, n] = np.where(is_open[:, n], due[:, n], 0.0) + later
         if place is not None:
             shared[:, n, place, PAID], shared[:, n, place, DUE] = now[:, None], later

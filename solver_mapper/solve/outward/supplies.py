@@ -92,6 +92,8 @@ class Supply:
         energy = sent * self.prices + np.maximum(words, self.tensor.words) * self.carried
         if self.again.any():
             energy += self.read_again(sent) * self.again
+        if self.levels[0] == 0 and any(self.costs.block_prices[self.number]):
+            energy[..., 0, :] += self.costs.least_last_block(self.number, sent[..., 0, :])
         return np.asarray(energy)
 
 
