@@ -157,6 +157,11 @@ def test_a_split_of_constrained_temporal_loops_is_refused_with_its_line(tmp_path
             {"type": "datatype", "stream": []},
             "'stream' of the datatype directive of 'GLB' is not read, as in Timeloop",
         ),
+        (
+            {"type": "bypass", "permutation": "KC"},
+            "'permutation' of the bypass directive of 'GLB' is not read, as in Timeloop: what is"
+            " kept has no loops",
+        ),
     ],
 )
 def test_keys_of_a_mapping_that_timeloop_does_not_read_are_warned_about(
@@ -171,6 +176,20 @@ def test_keys_of_a_mapping_that_timeloop_does_not_read_are_warned_about(
     )
     with pytest.raises(InputError, match="has no field 'keeps'; did you mean 'keep'"):
         sm.load(DESIGN, file)
+
+
+def test_loops_in_a_constraint_on_what_is_kept_are_warned_about(tmp_path: Path) -> None:
+    """An empty value says nothing, as if the key were not there."""
+    file = tmp_path / "constraints.yaml"
+    text = "mapspace_constraints:\n- target: GLB\n  type: bypass\n  keep: [I]\n  permutation:"
+    file.write_text(text)
+    assert not [each for each in sm.load(DESIGN, file).warnings if each.code == "unread-key"]
+    file.write_text(f"{text} KC")
+    (warning,) = (each for each in sm.load(DESIGN, file).warnings if each.code == "unread-key")
+    assert warning == (
+        f"{file}:5:16: 'permutation' of the bypass constraint of 'GLB' is not read, as in Timeloop:"
+        " what is kept has no loops"
+    )
 
 
 def test_a_stream_that_older_versions_of_timeloop_read_is_warned_about_as_that(

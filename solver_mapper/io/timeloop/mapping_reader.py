@@ -30,7 +30,7 @@ from solver_mapper.io.timeloop.constraints.targets import (
     target_level,
 )
 from solver_mapper.io.timeloop.factor_grammar import MARKS, Factor, read_factors, read_order
-from solver_mapper.io.timeloop.unread_keys import note_stream, note_unread
+from solver_mapper.io.timeloop.unread_keys import note_loops, note_stream, note_unread
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.source import Node
 from solver_mapper.io.yaml.warnings import Notes
@@ -163,6 +163,7 @@ def _read_directive(
     if kind == "bypass":
         _read_keep(fields, level, problem)
         note_stream(fields, notes)
+        note_loops(fields, notes)
         level.locations.setdefault(kind, fields.location)
         fields.close()
         return

@@ -17,6 +17,13 @@ def note_unread(fields: Fields, notes: Notes, *names: str, why: str = "") -> Non
             notes.add("unread-key", fields.location_of(name), what)
 
 
+def note_loops(fields: Fields, notes: Notes) -> None:
+    """A warning for keys of loops where it is said what levels keep."""
+    note_unread(
+        *(fields, notes, "factors", "permutation", "split"), why="what is kept has no loops"
+    )
+
+
 def note_stream(fields: Fields, notes: Notes) -> None:
     """A warning for a `stream` that was written. Outputs of 2021 count a tensor at a level that
     bypasses it if it is listed there.

@@ -36,6 +36,7 @@ from solver_mapper.io.timeloop.constraints.targets import (
     refuse_unmodelled,
 )
 from solver_mapper.io.timeloop.factor_grammar import Factor, OrderWord, read_factors, read_order
+from solver_mapper.io.timeloop.unread_keys import note_loops
 from solver_mapper.io.yaml.fields import Fields, sequence_of, table_of, text_of
 from solver_mapper.io.yaml.scope import Scope
 from solver_mapper.io.yaml.source import Node, Scalar, Sequence, kind_of
@@ -145,6 +146,9 @@ def _read_one(fields: Fields, target: Node, context: Context) -> None:
             product_constraints(_KINDS[word], fields, levels, context.problem, everywhere=False),
             context,
         )
+    if word in KEEP_TYPES:
+        fields.what = f"the {word} constraint of '{', '.join(levels)}'"
+        note_loops(fields, context.notes)
     for level in levels:
         fields.what = f"the {word} constraint of '{level}'"
         for constraint in read_directives(word, fields, level, context):
