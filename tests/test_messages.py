@@ -150,7 +150,7 @@ CASES = [
     Case(
         "key given twice",
         f"evaluate {ALL}",
-        ("map.yaml", "type: spatial", "type: spatial, type: spatial"),
+        ("map.yaml", "type: spatial", "type: spatial, type: temporal"),
     ),
     Case(
         "anchor that contains itself", f"evaluate {ALL}", files={"map.yaml": b"mapping: &a\n- *a\n"}

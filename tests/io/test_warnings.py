@@ -418,6 +418,11 @@ problem: {shape: gemm-ABZ, instance: {M: 2, N: 2, K: 2}}
             " by default factors are perfect",
         ),
         (
+            "repeated-key",
+            DESIGN.replace("M: 8", "M: 8, M: 8"),
+            "'M' is given twice, first at <stream>:15:14",
+        ),
+        (
             "merge-list",
             f"{DESIGN}mapper: {{a: &a {{l: [1]}}, b: {{<<<: *a, l: [2]}}}}\n",
             "this list 'l' replaces the list that '<<<' would merge; write '<<<<' to have both",

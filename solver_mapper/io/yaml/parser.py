@@ -200,9 +200,15 @@ class _Builder:
             if key.text in MERGE_KEYS:
                 merges.append((key.text, value))
             elif key.text in entries:
-                raise InputError(
-                    f"'{key.text}' is given twice, first at {locations[key.text]}", key.location
-                )
+                what = f"'{key.text}' is given twice, first at {locations[key.text]}"
+                before = entries[key.text]
+                if not (
+                    isinstance(before, Scalar)
+                    and isinstance(value, Scalar)
+                    and before.text == value.text
+                ):
+                    raise InputError(what, key.location)
+                self.notes.add("repeated-key", key.location, what)
             else:
                 entries[key.text], locations[key.text] = value, key.location
         return with_merged(Table(entries, locations, location, tag), merges, self.notes)

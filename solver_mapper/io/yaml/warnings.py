@@ -27,6 +27,7 @@ CODES = {
     ),
     "no-output": "a problem that writes no tensor",
     "power-gating": "power gating, which is not modelled",
+    "repeated-key": "a key that is given twice with the same value",
     "replaced-problem": "a problem in the architecture's files, beside a network",
     "ruby": "a mapspace template that says how Timeloop searches",
     "small-level": "a level with fewer words than tensors that it may store",
