@@ -31,6 +31,7 @@ from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.errors import InputError
 from solver_mapper.explain.explain import conflict_entries
 from solver_mapper.explain.imperfect import imperfect_conflict_entries
+from solver_mapper.explain.looptree import tree_conflict_entries
 from solver_mapper.mapspace.perfect_limit import with_limit
 from solver_mapper.solve.branch_and_bound import Engine, parse_engine
 from solver_mapper.solve.certify import with_certificate
@@ -183,7 +184,7 @@ def solve(
     )
     clock = clock or Clock(time_limit)
     if isinstance(spec, TreeSpec):
-        return solve_for_goals(
+        tree = solve_for_goals(
             spec,
             objective,
             seed=seed,
@@ -193,6 +194,12 @@ def solve(
             on_progress=on_progress,
             clock=clock,
         )
+        if tree.status != "infeasible":
+            return tree
+        conflict = tree_conflict_entries(
+            spec, clock, max_fused_loops=max_fused_loops, relax=_names(relax)
+        )
+        return replace(tree, conflict=conflict)
     recorder = Recorder(on_progress)
     session = open_session(
         under(spec, constraints),

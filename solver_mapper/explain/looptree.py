@@ -105,52 +105,86 @@ class _Inner(Clock):
         return self.outer.over or super().over
 
 
+@dataclass(frozen=True)
+class _Search:
+    """Searches for any mapping, with those options of `solve_tree` that rule some out."""
+
+    clock: Clock
+    max_fused_loops: int | None = None
+    relax: tuple[str, ...] = ()
+
+    def possible(self, spec: TreeSpec) -> bool:
+        """Whether there is any mapping. Raises: LimitReached."""
+        if self.clock.over:
+            raise LimitReached(_TOO_LATE)
+        inner = _Inner(outer=self.clock)
+
+        def seen(progress: Progress) -> None:
+            if progress.value is not None:
+                inner.stop()
+
+        status: Status = solve_tree(
+            spec,
+            "energy",
+            max_fused_loops=self.max_fused_loops,
+            relax=self.relax,
+            on_progress=seen,
+            clock=inner,
+        ).status
+        if status == "unknown":
+            raise LimitReached(_TOO_LATE)
+        return status != "infeasible"
+
+
 def explain_tree(spec: TreeSpec, clock: Clock) -> TreeReason:
     """See `api.explain`. Raises: InputError as `solve_tree`; LimitReached."""
-    if _possible(spec, clock):
+    search = _Search(clock)
+    if search.possible(spec):
         return TreeReason(True, seconds=clock.seconds)
-    conflict = _conflict(spec, list(_requirements(spec.need_architecture())), clock)
+    conflict = _conflict(spec, search)
     repairs: list[TreeRepair] = []
     complete = True
     try:
-        repairs.extend(_repairs(spec, conflict, clock))
+        repairs.extend(_repairs(spec, conflict, search))
     except LimitReached:
         complete = False
     entries = tuple(each.entry for each in conflict)
     return TreeReason(False, entries, tuple(repairs), complete, clock.seconds)
 
 
-def _conflict(spec: TreeSpec, requirements: list[_Requirement], clock: Clock) -> list[_Requirement]:
+def tree_conflict_entries(
+    spec: TreeSpec,
+    clock: Clock,
+    *,
+    max_fused_loops: int | None = None,
+    relax: Iterable[str] = (),
+) -> tuple[dict[str, Any], ...]:
+    """The conflict of an infeasible `spec` as JSON, under these options of `solve_tree`; empty if
+    the time does not suffice for one.
+    """
+    try:
+        conflict = _conflict(spec, _Search(clock, max_fused_loops, tuple(relax)))
+    except LimitReached:
+        return ()
+    return tuple(each.entry.to_dict() for each in conflict)
+
+
+def _conflict(spec: TreeSpec, search: _Search) -> list[_Requirement]:
     """Requirements that collide, none of which can be spared; none if no mapping is possible
     without all of them. Numbers are suspected before sets of tensors.
     """
+    requirements = list(_requirements(spec.need_architecture()))
     numbers = [each for each in requirements if each.entry.what != "constraint"]
     lifted = next(
-        (some for some in (numbers, requirements) if _possible(_without(spec, some), clock)), []
+        (some for some in (numbers, requirements) if search.possible(_without(spec, some))), []
     )
     conflict = lifted
     for each in lifted:
         rest = [other for other in conflict if other is not each]
         others = [other for other in lifted if other not in rest]
-        if not _possible(_without(spec, others), clock):
+        if not search.possible(_without(spec, others)):
             conflict = rest
     return conflict
-
-
-def _possible(spec: TreeSpec, clock: Clock) -> bool:
-    """Whether there is any mapping. Raises: LimitReached."""
-    if clock.over:
-        raise LimitReached(_TOO_LATE)
-    inner = _Inner(outer=clock)
-
-    def seen(progress: Progress) -> None:
-        if progress.value is not None:
-            inner.stop()
-
-    status: Status = solve_tree(spec, "energy", on_progress=seen, clock=inner).status
-    if status == "unknown":
-        raise LimitReached(_TOO_LATE)
-    return status != "infeasible"
 
 
 def _without(spec: TreeSpec, requirements: Iterable[_Requirement]) -> TreeSpec:
@@ -272,30 +306,30 @@ def _without_bound(fanout: str, index: int) -> Callable[[Component], Component]:
 
 
 def _repairs(
-    spec: TreeSpec, conflict: Iterable[_Requirement], clock: Clock
+    spec: TreeSpec, conflict: Iterable[_Requirement], search: _Search
 ) -> Iterator[TreeRepair]:
     """For each entry that lifts the conflict by itself, the least change of it that does."""
     for each in conflict:
-        if not _possible(_without(spec, [each]), clock):
+        if not search.possible(_without(spec, [each])):
             continue
         if each.entry.what == "capacity":
-            size = _least_size(spec, each, clock)
+            size = _least_size(spec, each, search)
             text = f"raise the size of '{each.component}' to at least {size} bits"
         elif each.fanout is not None:
-            text = _lower_usage(spec, each, clock)
+            text = _lower_usage(spec, each, search)
         else:
             text = f"leave out {each.entry.text}"
         yield TreeRepair(text, each.entry)
 
 
-def _least_size(spec: TreeSpec, requirement: _Requirement, clock: Clock) -> int:
+def _least_size(spec: TreeSpec, requirement: _Requirement, search: _Search) -> int:
     """The fewest whole bits that make some mapping possible."""
 
     def fits(bits: int) -> bool:
         resized = spec.need_architecture().changed(
             requirement.component, lambda memory: memory.with_value("size", str(bits))
         )
-        return _possible(replace(spec, architecture=resized), clock)
+        return search.possible(replace(spec, architecture=resized))
 
     high = 1
     while not fits(high):
@@ -307,7 +341,7 @@ def _least_size(spec: TreeSpec, requirement: _Requirement, clock: Clock) -> int:
     return high
 
 
-def _lower_usage(spec: TreeSpec, requirement: _Requirement, clock: Clock) -> str:
+def _lower_usage(spec: TreeSpec, requirement: _Requirement, search: _Search) -> str:
     """Advice for a `min_usage`: what all Einsums reach, if that suffices."""
     what = f"'{requirement.fanout}' of '{requirement.component}'"
     architecture, least = spec.need_architecture(), Fraction(1)
@@ -324,6 +358,6 @@ def _lower_usage(spec: TreeSpec, requirement: _Requirement, clock: Clock) -> str
             lambda given: replace(given, values={**given.values, "min_usage": Text(str(least))}),
         ),
     )
-    if _possible(replace(spec, architecture=lowered), clock):
+    if search.possible(replace(spec, architecture=lowered)):
         return f"lower min_usage of {what} to {float(least):g}, or '--relax min_usage'"
     return f"leave out min_usage of {what}"

@@ -46,6 +46,8 @@ def proof_rows(solution: TreeSolution) -> Iterator[tuple[str, str]]:
         yield "gap", "unknown" if solution.gap is None else percent_of_gap(solution.gap)
     yield from certificate_rows(solution.certificate)
     yield from (("conflict", each["text"]) for each in solution.conflict)
+    if solution.conflict:
+        yield "repairs", "run 'solver-mapper explain' to list them"
     if solution.certificate.checks:
         yield "checked", "; ".join(solution.certificate.checks)
     yield from (("note", note) for note in solution.notes)

@@ -110,12 +110,14 @@ def test_time_that_is_up_still_gives_an_answer_with_a_bound_below_the_optimum() 
 
 def test_usage_that_cannot_be_reached_is_explained_and_can_be_relaxed() -> None:
     odd = HEADS.replace("H: 8, M: 16, P: 16, E: 8, F: 8", "H: 3, M: 9, P: 9, E: 3, F: 3")
-    solution = sm.solve(heads(usage="1", workload=odd), objective="energy")
+    spec = heads(usage="1", workload=odd)
+    solution, reason = sm.solve(spec, objective="energy"), sm.explain(spec)
     assert solution.status == "infeasible"
-    assert any(
-        "min_usage 1, but Einsum 'S' reaches 0.75 at most; '--relax min_usage'" in each["text"]
-        for each in solution.conflict
-    )
+    assert list(solution.conflict) == reason.to_dict()["conflict"]
+    assert [each["text"] for each in solution.conflict] == [
+        "'min_usage: 1' of spatial 'X' of 'Grid'"
+    ]
+    assert "'--relax min_usage'" in reason.repairs[0].text
     relaxed = sm.solve(heads(usage="1", workload=odd), objective="energy", relax=["min_usage"])
     assert relaxed.status == "optimal"
     assert "min_usage" in relaxed.certificate.mapspace["relaxed"]

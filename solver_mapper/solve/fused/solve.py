@@ -25,9 +25,8 @@ from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
-from solver_mapper.cost.looptree.usage import with_reachable_usage
 from solver_mapper.cost.looptree.validate import violations
-from solver_mapper.cost.looptree.workload import Einsum, Workload
+from solver_mapper.cost.looptree.workload import Workload
 from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
@@ -130,10 +129,7 @@ def solve_tree(
         _CHECKS if best else (),
     )
     if best is None:
-        conflict = _conflict(architecture, workload) if status == "infeasible" else ()
-        return TreeSolution(
-            status, parsed, None, None, None, None, certificate, timer.seconds, conflict=conflict
-        )
+        return TreeSolution(status, parsed, None, None, None, None, certificate, timer.seconds)
     value, mapping, statistics = best
     exact = status == "optimal" and count.bound >= float(value) * (1 - EPSILON)
     bound: float | Fraction = value if exact else min(count.bound, float(value))
@@ -398,56 +394,3 @@ def _notes(architecture: Architecture, workload: Workload, mapping: TreeMapping)
                 f"'{tensor}' is in '{kept[tensor]}' from the start; 'tensors: {{keep: ...}}' on"
                 f" '{outermost}' makes it come from there"
             )
-
-
-def _conflict(architecture: Architecture, workload: Workload) -> tuple[dict[str, Any], ...]:
-    """Which Einsums have no mapping even by themselves, with the smallest memories as the likely
-    cause.
-    """
-    found = []
-    for einsum in workload.einsums:
-        if not any(True for _ in all_skeletons(architecture, einsum)):
-            found.append(
-                {
-                    "what": "constraint",
-                    "text": (
-                        f"no choice of memories for Einsum '{einsum.name}' satisfies keep, may_keep"
-                        " and back"
-                    ),
-                    "file": einsum.location.file,
-                    "line": einsum.location.line,
-                }
-            )
-        found += _unreachable(architecture, einsum)
-    return tuple(found)
-
-
-def _unreachable(architecture: Architecture, einsum: Einsum) -> Iterator[dict[str, Any]]:
-    """Fan-outs of which an Einsum cannot use as many copies as `min_usage` asks for, if it has no
-    compute on which it can.
-    """
-    listed = []
-    for compute in architecture.enabled_computes(einsum):
-        wanted = architecture.chain(einsum, compute)
-        found = []
-        for unit, soft in zip(
-            wanted.units, with_reachable_usage(wanted, einsum).units, strict=True
-        ):
-            for fanout, lower in zip(unit.fanouts, soft.fanouts, strict=True):
-                if lower.min_usage < fanout.min_usage and not einsum.copy:
-                    text = (
-                        f"'{fanout.name}' of '{unit.name}': min_usage {float(fanout.min_usage):g},"
-                        f" but Einsum '{einsum.name}' reaches {float(lower.min_usage):g} at most;"
-                        " '--relax min_usage' lowers it to that"
-                    )
-                    found.append(
-                        {
-                            "what": "constraint",
-                            "text": text,
-                            "file": fanout.location.file,
-                            "line": fanout.location.line,
-                        }
-                    )
-        listed.append(found)
-    if listed and all(listed):
-        yield from listed[0]
