@@ -199,7 +199,8 @@ def solve(
         conflict = tree_conflict_entries(
             spec, clock, max_fused_loops=max_fused_loops, relax=_names(relax)
         )
-        return replace(tree, conflict=conflict)
+        seconds = {**tree.seconds, "explain": round(clock.seconds - sum(tree.seconds.values()), 4)}
+        return replace(tree, conflict=conflict, seconds=seconds)
     recorder = Recorder(on_progress)
     session = open_session(
         under(spec, constraints),

@@ -20,7 +20,7 @@ from solver_mapper.cost.looptree.architecture import Architecture, Component, Fa
 from solver_mapper.cost.looptree.hardware import Kind
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.usage import with_reachable_usage
-from solver_mapper.errors import NOWHERE, LimitReached, SourceLocation
+from solver_mapper.errors import NOWHERE, InputError, LimitReached, SourceLocation
 from solver_mapper.explain.reason import Entry, conflict_lines, repair_lines
 from solver_mapper.explain.wording import What
 from solver_mapper.solve.fused.solve import solve_tree
@@ -135,6 +135,15 @@ class _Search:
             raise LimitReached(_TOO_LATE)
         return status != "infeasible"
 
+    def admits(self, changed: TreeSpec) -> bool:
+        """The same for what was changed: not if it then cannot be searched, as power gating where
+        not all copies are used.
+        """
+        try:
+            return self.possible(changed)
+        except InputError:
+            return False
+
 
 def explain_tree(spec: TreeSpec, clock: Clock) -> TreeReason:
     """See `api.explain`. Raises: InputError as `solve_tree`; LimitReached."""
@@ -176,13 +185,13 @@ def _conflict(spec: TreeSpec, search: _Search) -> list[_Requirement]:
     requirements = list(_requirements(spec.need_architecture()))
     numbers = [each for each in requirements if each.entry.what != "constraint"]
     lifted = next(
-        (some for some in (numbers, requirements) if search.possible(_without(spec, some))), []
+        (some for some in (numbers, requirements) if search.admits(_without(spec, some))), []
     )
     conflict = lifted
     for each in lifted:
         rest = [other for other in conflict if other is not each]
         others = [other for other in lifted if other not in rest]
-        if not search.possible(_without(spec, others)):
+        if not search.admits(_without(spec, others)):
             conflict = rest
     return conflict
 
@@ -310,7 +319,7 @@ def _repairs(
 ) -> Iterator[TreeRepair]:
     """For each entry that lifts the conflict by itself, the least change of it that does."""
     for each in conflict:
-        if not search.possible(_without(spec, [each])):
+        if not search.admits(_without(spec, [each])):
             continue
         if each.entry.what == "capacity":
             size = _least_size(spec, each, search)
@@ -329,7 +338,7 @@ def _least_size(spec: TreeSpec, requirement: _Requirement, search: _Search) -> i
         resized = spec.need_architecture().changed(
             requirement.component, lambda memory: memory.with_value("size", str(bits))
         )
-        return search.possible(replace(spec, architecture=resized))
+        return search.admits(replace(spec, architecture=resized))
 
     high = 1
     while not fits(high):
@@ -358,6 +367,6 @@ def _lower_usage(spec: TreeSpec, requirement: _Requirement, search: _Search) -> 
             lambda given: replace(given, values={**given.values, "min_usage": Text(str(least))}),
         ),
     )
-    if search.possible(replace(spec, architecture=lowered)):
+    if search.admits(replace(spec, architecture=lowered)):
         return f"lower min_usage of {what} to {float(least):g}, or '--relax min_usage'"
     return f"leave out min_usage of {what}"

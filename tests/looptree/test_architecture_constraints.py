@@ -286,7 +286,13 @@ def test_one_access_that_serves_all_copies_sends_nothing_again():
     assert sm.validate(macro("input"), found.mapping).legal
     verdict = sm.validate(macro("Nothing"), found.mapping)
     assert [violation.rule for violation in verdict.violations] == ["refetch"]
-    assert sm.solve(macro("Nothing"), "energy").status == "infeasible"
+    refused = sm.solve(macro("Nothing"), "energy")
+    assert refused.status == "infeasible"
+    # Without its 'min_usage' the file could not be searched for its power gating.
+    assert (
+        refused.conflict
+        and list(refused.conflict) == sm.explain(macro("Nothing")).to_dict()["conflict"]
+    )
 
 
 def test_switching_off_copies_of_which_all_are_used_changes_nothing():

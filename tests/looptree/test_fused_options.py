@@ -118,6 +118,9 @@ def test_usage_that_cannot_be_reached_is_explained_and_can_be_relaxed() -> None:
         "'min_usage: 1' of spatial 'X' of 'Grid'"
     ]
     assert "'--relax min_usage'" in reason.repairs[0].text
+    assert solution.certificate.proofs[0]["claim"] == (
+        "some Einsum has no choice of memories and copies that all constraints allow"
+    )
     relaxed = sm.solve(heads(usage="1", workload=odd), objective="energy", relax=["min_usage"])
     assert relaxed.status == "optimal"
     assert "min_usage" in relaxed.certificate.mapspace["relaxed"]

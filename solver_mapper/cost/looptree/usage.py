@@ -33,6 +33,18 @@ def with_reachable_usage(chain: Chain, einsum: Einsum) -> Chain:
     )
 
 
+def is_reachable(chain: Chain, einsum: Einsum) -> bool:
+    """Whether the Einsum may reach the `min_usage` of all fan-outs of the chain together. A copy
+    uses none.
+    """
+    lowered = with_reachable_usage(chain, einsum)
+    return einsum.copy or all(
+        fanout.min_usage == least.min_usage
+        for unit, lower in zip(chain.units, lowered.units, strict=True)
+        for fanout, least in zip(unit.fanouts, lower.fanouts, strict=True)
+    )
+
+
 def reachable(fanouts: list[Fanout], einsum: Einsum) -> tuple[int, ...] | None:
     """Copies used along each fan-out: of all that is possible, the most along the first, then the
     second, and so on; None if nothing is possible. Past the `min_usage` of a fan-out, more is not

@@ -25,8 +25,9 @@ from solver_mapper.cost.looptree.mapping.mapping_tree import TreeMapping
 from solver_mapper.cost.looptree.solution import TreeSolution
 from solver_mapper.cost.looptree.specification import TreeSpec
 from solver_mapper.cost.looptree.statistics import TreeStatistics
+from solver_mapper.cost.looptree.usage import is_reachable
 from solver_mapper.cost.looptree.validate import violations
-from solver_mapper.cost.looptree.workload import Workload
+from solver_mapper.cost.looptree.workload import Einsum, Workload
 from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.errors import ExactnessError, InputError, did_you_mean
 from solver_mapper.solve.fused.build import part_of
@@ -313,6 +314,8 @@ def _search(
             _check(architecture, workload)
     except TimeUp:
         return count
+    if not all(_may_run(architecture, einsum) for einsum in workload.einsums):
+        return SearchCount()
     if len(workload.einsums) == 1:
         (einsum,) = workload.einsums
         best = Best()
@@ -346,6 +349,12 @@ def _search(
     return search.count
 
 
+def _may_run(architecture: Architecture, einsum: Einsum) -> bool:
+    """Whether the Einsum may use enough copies on some path of components."""
+    computes = architecture.enabled_computes(einsum)
+    return any(is_reachable(architecture.chain(einsum, each), einsum) for each in computes)
+
+
 def _nodes(found: RowChoice) -> tuple[Any, ...]:
     compiled = found.compiled
     return part_of(
@@ -365,6 +374,8 @@ def _proofs(parsed: Objective, count: SearchCount, gap: float) -> tuple[dict[str
         if count.complete
         else f"stopped after {count.searched} of {count.skeletons} orders of storage and loops"
     )
+    if count.complete and not count.skeletons:
+        claim = "some Einsum has no choice of memories and copies that all constraints allow"
     tolerance = gap if tolerant else EPSILON
     return ({"goal": parsed.names[0], "claim": claim, "tolerance": tolerance},)
 
