@@ -8,7 +8,7 @@ left at the end is a conflict of which nothing can be spared.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -136,9 +136,7 @@ class _Search:
         return status != "infeasible"
 
     def admits(self, changed: TreeSpec) -> bool:
-        """The same for what was changed: not if it then cannot be searched, as power gating where
-        not all copies are used.
-        """
+        """The same for what was changed: not if it then cannot be searched."""
         try:
             return self.possible(changed)
         except InputError:
@@ -295,9 +293,18 @@ def _in_fanout(
     )
 
 
+def _ungated(values: Mapping[str, Text]) -> dict[str, Text]:
+    """The values of a fan-out of which all copies are switched on. That is no matter of whether
+    there are mappings, but is not searched where not all copies are used.
+    """
+    return {key: text for key, text in values.items() if key != "power_gateable"}
+
+
 def _without_fanout_value(fanout: str, name: str) -> Callable[[Component], Component]:
     def change(given: FanoutText) -> FanoutText:
         values = {key: text for key, text in given.values.items() if key != name}
+        if name == "min_usage":
+            values = _ungated(values)
         if name == "reuse":
             values.setdefault("may_reuse", given.values[name])
         return replace(given, values=values)
@@ -364,7 +371,9 @@ def _lower_usage(spec: TreeSpec, requirement: _Requirement, search: _Search) -> 
         requirement.component,
         _in_fanout(
             requirement.fanout or "",
-            lambda given: replace(given, values={**given.values, "min_usage": Text(str(least))}),
+            lambda given: replace(
+                given, values={**_ungated(given.values), "min_usage": Text(str(least))}
+            ),
         ),
     )
     if search.admits(replace(spec, architecture=lowered)):

@@ -288,7 +288,6 @@ def test_one_access_that_serves_all_copies_sends_nothing_again():
     assert [violation.rule for violation in verdict.violations] == ["refetch"]
     refused = sm.solve(macro("Nothing"), "energy")
     assert refused.status == "infeasible"
-    # Without its 'min_usage' the file could not be searched for its power gating.
     assert (
         refused.conflict
         and list(refused.conflict) == sm.explain(macro("Nothing")).to_dict()["conflict"]
