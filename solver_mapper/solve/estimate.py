@@ -200,7 +200,7 @@ class Estimate:
                 steady = child < depth or copies[depth] > copies[depth - 1]
                 filled = self._fetched(tensor, inside[child], loops[:child], steady) * units[child]
                 sent = filled * copies[parent] / copies[child]
-                sent *= self._shared(tensor, inside[child], spread[parent:child])
+                sent *= self._shared(tensor, spread[parent:child])
                 rates = self.rates[parent]
                 if self.written[tensor]:
                     again = max(0.0, sent - self.words[tensor] * copies[parent])
@@ -253,7 +253,7 @@ class Estimate:
                         return (1 + (bound - 1) * move / extent) / bound
         return 1.0
 
-    def _shared(self, tensor: int, tile: list[int], spread: list[list[int]]) -> float:
+    def _shared(self, tensor: int, spread: list[list[int]]) -> float:
         """The share of its words that a level sends: each overlap of neighbouring windows once."""
         share = 1.0
         for rank in self.ranks[tensor]:

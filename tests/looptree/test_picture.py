@@ -122,8 +122,9 @@ def test_a_tree_is_built_printed_changed_and_saved_in_code():
         "   MAC computes B",
     ]
     loop = mapping.find(lambda node: isinstance(node, Temporal) and node.variable == "n")
-    changed = mapping.replaced(loop, Temporal("n", 4), Temporal("n", 1)).inserted_above(
-        mapping.nodes[1], Storage(("X",), "Buffer")
+    first = mapping.nodes[1]
+    changed = mapping.replaced(loop, Temporal("n", 4), Temporal("n", 1)).replaced(
+        first, Storage(("X",), "Buffer"), first
     )
     assert len(changed.branches()[0]) == len(mapping.branches()[0]) + 2
     again = sm.load(io.StringIO(changed.to_yaml()))

@@ -18,7 +18,7 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.fetches import fetched_words
 from solver_mapper.cost.timeloop.multicast_groups import multicast_groups
 from solver_mapper.cost.timeloop.projection import Projection, code_of, project
-from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, linked_elements
+from solver_mapper.cost.timeloop.spatial_elements import Grid, lay_out, links
 from solver_mapper.cost.timeloop.tiles import PlacedLoop
 from solver_mapper.solve.outward import layouts, mesh_sharing
 from solver_mapper.solve.outward.layouts import APART, OTHER, Placed, Vector
@@ -222,8 +222,9 @@ def passed_on(
         every = range(len(elements.offsets))
         groups = sum(each.scatter for each in multicast_groups(elements, every, True, grid))
         ratios.append(groups / apart)
+        linked_by = links(elements, elements, grid)
         for shift in [(a, b) for a in range(-9, 10) for b in range(-9, 10)]:
-            linked = set(linked_elements(elements, elements, code_of((0, *shift)), grid))
+            linked = set(linked_by.get(code_of((0, *shift)), []))
             rest = multicast_groups(elements, set(every) - linked, True, grid)
             share = sum(each.scatter for each in rest) / groups
             served = len(linked) / len(elements.offsets) if share < 1 else 0.0

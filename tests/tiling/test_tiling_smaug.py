@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import solver_mapper as sm
 from solver_mapper.tiling.read import TilingJob, read_operator
 from solver_mapper.tiling.search.best import best_choice
-from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, enumerate_best
+from solver_mapper.tiling.search.candidates import Candidates, DoesNotFit, TileShapes
 from solver_mapper.tiling.search.solver import Limits
 from tests.tiling.tiling_cases import KINDS, Case
 
@@ -113,6 +113,15 @@ def test_tiles_that_no_schedule_iterates_over_say_so_instead_of_figures() -> Non
 def candidates(job: TilingJob, stale_padding: bool = True) -> Candidates:
     strategy = type(job.operator.strategy)(stale_padding)
     return strategy.candidates(job.operator, job.backend, strategy.dims(job.operator, job.backend))
+
+
+def enumerate_best(candidates: Candidates) -> TileShapes:
+    """The fullest tiles, the first of them in order of enumeration."""
+    candidates.require_one()
+    return max(
+        (candidates.choice(values) for values in candidates.enumerate()),
+        key=lambda choice: choice.total,
+    )
 
 
 @pytest.mark.parametrize("vector", named(SOLVED))

@@ -91,11 +91,6 @@ def links(now: Elements, before: Elements, grid: Grid) -> dict[int, list[int]]:
     return found
 
 
-def linked_elements(now: Elements, before: Elements, step: int, grid: Grid) -> list[int]:
-    """The same for one shift."""
-    return links(now, before, grid).get(step, [])
-
-
 @lru_cache(maxsize=64)
 def _all_neighbours(grid: Grid) -> list[list[int]]:
     return [neighbours(position, grid) for position in range(grid.width * grid.height)]

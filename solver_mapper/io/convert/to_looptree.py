@@ -214,7 +214,7 @@ def tree_of(
     architecture: Architecture, problem: Problem, mapping: LevelMappings, names: Names
 ) -> tuple[TreeMapping, bool]:
     """The mapping as a tree, and whether any storage node had to move."""
-    steps = list(_steps(architecture, mapping))
+    steps = list(_steps(mapping))
     starts = [
         sum(step.level < level for step in steps) for level in range(len(architecture.levels))
     ]
@@ -250,7 +250,7 @@ def tree_of(
     )
 
 
-def _steps(architecture: Architecture, mapping: LevelMappings) -> Iterator[_Step]:
+def _steps(mapping: LevelMappings) -> Iterator[_Step]:
     """All loops with more than one iteration, outer to inner, with the extents of their tiles."""
     listed = [
         (level, loop)

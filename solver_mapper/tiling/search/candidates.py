@@ -200,15 +200,3 @@ class Candidates:
                 break
             yield from self._descend(depth + 1, values)
         values[axis.name] = axis.first
-
-
-def enumerate_best(candidates: Candidates) -> TileShapes:
-    """The fullest tiles, the first of them in order of enumeration, by looking at every candidate.
-
-    Raises: DoesNotFit.
-    """
-    candidates.require_one()
-    return max(
-        (candidates.choice(values) for values in candidates.enumerate()),
-        key=lambda choice: choice.total,
-    )

@@ -194,14 +194,6 @@ class TreeMapping:
             raise LookupError(f"'{old}' is not a node of this mapping")
         return replace(self, nodes=nodes)
 
-    def inserted_above(self, node: Node, *new: Node) -> TreeMapping:
-        """The mapping with `new` right above `node`. Raises: LookupError if `node` is not in it."""
-        return self.replaced(node, *new, node)
-
-    def inserted_below(self, node: Node, *new: Node) -> TreeMapping:
-        """The mapping with `new` right below `node`. Raises: LookupError if `node` is not in it."""
-        return self.replaced(node, node, *new)
-
     def to_yaml(self) -> str:
         """The mapping as a LoopTree file (`mapping: {nodes: ...}`)."""
         return yaml_of(self)
