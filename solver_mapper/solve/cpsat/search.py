@@ -376,8 +376,8 @@ class Search(Generic[F]):
         return min(Fraction(least), rank - abs(rank) * Fraction(NOISE))
 
     def _narrow(self, goal: Goal) -> None:
-        """Take values out of variables that alone cost more energy than any mapping that is better
-        than the incumbent.
+        """Take values out of variables that alone cost more energy than any mapping that is as good
+        as the incumbent: of those, goals that come later choose.
 
         Sums of what is left are smaller, so that coefficients are rounded less
         (`LinearForm.scale`).
@@ -385,7 +385,8 @@ class Search(Generic[F]):
         powers = dict(goal.powers)
         if self.best is None or "energy" not in powers or self.hooked:
             return
-        most = goal.rank(self.best.statistics) / self._lowest("delay") ** powers.get("delay", 0)
+        fewest = self._lowest_of_all("delay")
+        most = goal.rank(self.best.statistics) / fewest ** powers.get("delay", 0)
         room = Fraction(root(most, powers["energy"]) + 1) - self.compiled.energy.lowest()
         for variable, weight in self.compiled.energy.gathered():
             if weight > 0:
@@ -623,8 +624,10 @@ class Search(Generic[F]):
 
     def _lowest(self, metric: str) -> Fraction:
         """A lower bound of a metric of all mappings that are better than the incumbent."""
-        if metric in self._of_metrics:
-            return self._of_metrics[metric]
+        return self._of_metrics.get(metric, self._lowest_of_all(metric))
+
+    def _lowest_of_all(self, metric: str) -> Fraction:
+        """A lower bound of energy or cycles of all mappings of the model."""
         if metric == "delay":
             return Fraction(min(self.compiled.steps.values, default=1))
         return self.compiled.energy.lowest()
