@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
@@ -33,7 +33,7 @@ def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
     clock = session.clock
     try:
         with running(None):
-            given = _given(session)
+            given = given_start(session, session.all_mappings)
         if given.mapping is not None and not local_search:
             return given
         legal = None if clock.over else legal_mapping(session.spec, clock)
@@ -61,7 +61,14 @@ def begin(session: Session, goal: Goal, *, local_search: bool = True) -> Start:
     return Start(best, (*notes, "the search began with a mapping found by local search"))
 
 
-def _given(session: Session) -> Start:
+class Mappings(Protocol):
+    """A mapspace."""
+
+    def contains(self, mapping: Mapping) -> bool:
+        """Whether a legal mapping is one of them."""
+
+
+def given_start(session: Session, mapspace: Mappings) -> Start:
     """The given mapping, if there is one and it is legal and of the mapspace."""
     given = session.spec.mapping
     if given is None:
@@ -69,6 +76,6 @@ def _given(session: Session) -> Start:
     wrong = session.violations(given)
     if wrong:
         return Start(None, (f"the given mapping is illegal and was not used: {wrong[0].message}",))
-    if not session.all_mappings.contains(given):
+    if not mapspace.contains(given):
         return Start(None, ("the given mapping is not of this mapspace and was not used",))
     return Start(given, ("the search began with the given mapping",))

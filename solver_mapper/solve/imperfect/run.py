@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -30,7 +30,7 @@ from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSear
 from solver_mapper.solve.local_search import LocalSearch as PerfectSearch
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
-from solver_mapper.solve.start import begin
+from solver_mapper.solve.start import begin, given_start
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
 from solver_mapper.verify.mapspace import EnumeratedMapspace
@@ -309,18 +309,6 @@ def refuse_negative_energies(spec: Spec) -> None:
         )
 
 
-def _given(session: Session) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
-    """The given mapping, if it is legal and of the mapspace."""
-    given, spec = session.spec.mapping, session.spec
-    if given is None or session.violations(given):
-        return None, ()
-    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    if not space.contains(given):
-        return None, ()
-    statistics = evaluate(space.architecture, space.problem, given)
-    return EvaluatedMapping(given, statistics), ("the search began with the given mapping",)
-
-
 def _start(
     session: Session, goals: Objective, gap: float
 ) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
@@ -333,16 +321,23 @@ def _start(
         sort = "optimal" if perfect.status == "optimal" else "best known"
         note = f"the search began with the {sort} mapping of perfect factors"
         found.append((EvaluatedMapping(perfect.mapping, perfect.evaluation), (note,)))
-    given, notes = _given(session)
+    spec = session.spec
+    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
+    given, notes, _ = given_start(session, space)
     if given is not None:
-        found.append((given, notes))
+        statistics = evaluate(space.architecture, space.problem, given)
+        found.append((EvaluatedMapping(given, statistics), notes))
+        notes = ()
     if not found:
-        return None, ()
+        return None, notes
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
-    return found[ranks.index(min(ranks))]
+    best, why = found[ranks.index(min(ranks))]
+    return best, (*notes, *why)
 
 
-def _reporter(session: Session, goal: Goal, searches: Sequence[ImperfectSearch]):  # type: ignore[no-untyped-def]
+def _reporter(
+    session: Session, goal: Goal, searches: Sequence[ImperfectSearch]
+) -> Callable[[EvaluatedMapping], None]:
     def report(found: EvaluatedMapping) -> None:
         if session.on_progress is not None:
             bound = searches[0].bound if searches else None
