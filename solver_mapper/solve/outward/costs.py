@@ -397,7 +397,11 @@ class Costs:
         if capacity is None:
             return np.ones(len(words), dtype=bool)
         least = ceil(capacity * self.architecture.levels[level].min_utilization)
-        return np.asarray((words >= least) & (words <= capacity))
+        return (words >= least) & self.has_room(level, words)
+
+    def has_room(self, level: int, words: Floats) -> Flags:
+        """Whether a level has room for so many words."""
+        return np.asarray(words <= self._capacities[level])
 
     @cached_property
     def clustered(self) -> list[int]:

@@ -19,7 +19,7 @@ from solver_mapper.solve.outward.run import Ends
 
 MANY = 100_000
 """Inner mappings that walks examine for each unit of effort, at most."""
-TABLES = 0.05
+TABLES = 0.01
 """As how many inner mappings each figure of the tables of a walk counts."""
 FEW = 2_000
 """A walk that may examine fewer is not begun."""

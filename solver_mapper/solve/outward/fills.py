@@ -14,7 +14,7 @@ from solver_mapper.solve.outward.costs import (
     Costs,
     rounds_alone,
 )
-from solver_mapper.solve.outward.inner import Floats, Outside, alike
+from solver_mapper.solve.outward.inner import Floats, Ints, Outside, alike
 from solver_mapper.solve.outward.lattice import Lattice
 from solver_mapper.solve.outward.sharing import most_shared
 from solver_mapper.solve.outward.sliding import Sliding, fewest_places
@@ -34,13 +34,14 @@ class Fills:
         self.costs, self.lattice = costs, lattice
         self._known: dict[tuple[int, Fill], Floats] = {}
         self._shared: dict[tuple[int, int], Floats] = {}
+        self._fit: dict[tuple[int, int], Ints] = {}
         self._sliding = {each.number: each for each in costs.sliding}
         self._spared = cache(self._spared_share)
 
     def energy(self, level: int, fill: Fill) -> Floats:
         """The least energy in pJ of filling a tensor's tiles at `level`, by its supplier
-        (suppliers, tiles), if the next temporal loop is of this kind and at most so many instances
-        share words.
+        (suppliers, tiles that fit), if the next temporal loop is of this kind and at most so many
+        instances share words.
         """
         key = level, fill
         if key not in self._known:
@@ -75,14 +76,15 @@ class Fills:
         return np.array(found)
 
     def _energy(self, level: int, number: int, kind: int, share: int) -> Floats:
-        costs, tensor = self.costs, self.costs.tensors[number]
+        costs, tensor, some = self.costs, self.costs.tensors[number], self.fitting(level, number)
         filled, sent, rounded = self._words(level, number, kind)
+        filled, sent = filled[some], sent[some]
         idle, own, room = self._idle(level, number), costs.rates[number][level], costs.room(level)
-        alike = idle[0] * self._overlaps[number]
+        alike = (idle[0] * self._overlaps[number])[some]
         found = []
         for outer in costs.suppliers(number, level):
             rates = costs.rates[number][outer]
-            shared = np.minimum(np.minimum(idle[outer], share), room // costs.room(outer))
+            shared = np.minimum(np.minimum(idle[outer][some], share), room // costs.room(outer))
             words = np.maximum(sent / shared, tensor.words)
             passing = costs.entries(outer, level)
             if not tensor.written:
@@ -99,6 +101,13 @@ class Fills:
             prices = costs.price(number, outer) + costs.price(number, level) + float(own.fill)
             found.append(energy - rounded * prices)
         return np.array(found)
+
+    def fitting(self, level: int, number: int) -> Ints:
+        """The tiles that fit `level` if it holds a tensor alone."""
+        if (level, number) not in self._fit:
+            words = self.costs.tensors[number].tile_words(self.lattice.tiles)
+            self._fit[level, number] = np.flatnonzero(self.costs.has_room(level, words))
+        return self._fit[level, number]
 
     def _words(self, level: int, number: int, kind: int) -> tuple[Floats, Floats, float]:
         """Of a tensor whose tiles `level` holds, for each tile: the words that are filled and those

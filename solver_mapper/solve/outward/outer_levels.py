@@ -277,6 +277,8 @@ class _Filled:
         self._levels, self._level, self._held, self._outer = levels, level, held, outer
         self._others = [n for n in range(outer.ndim - 2) if n not in held]
         self._some = np.flatnonzero(fits)
+        fitting = {n: levels.fills.fitting(level, n) for n in held}
+        self._places = {n: np.searchsorted(each, self._some) for n, each in fitting.items()}
         self._known: dict[tuple[tuple[int, ...], tuple[Fill, ...]], Floats] = {}
         self._by: dict[tuple[Spared | None, int | None], Floats] = {}
         for kind, possible in self._ways():
@@ -346,7 +348,7 @@ class _Filled:
             *before, (number, kind, share) = fills
             total = self._supplied(spared, staying, tuple(before))
             fill = self._levels.fills.energy(self._level, (number, kind, share))
-            fill = fill.take(self._some, axis=1)
+            fill = fill.take(self._places[number], axis=1)
             by_supplier = map(np.add, np.moveaxis(total, number, 0), fill)
             found = reduce(np.minimum, by_supplier)
         if len(fills) < len(self._held):
