@@ -163,6 +163,11 @@ class OuterLevels:
         return every, tables.get((), every)
 
     def _of(self, level: int) -> dict[Dims, Floats]:
+        if not self._tables:
+            levels = range(self.costs.depth)
+            most = max(prod(self._choices(each)) for each in levels)
+            if most * len(self.lattice) > MOST_FIGURES:
+                raise ValueError("there are too many tiles and suppliers")
         while len(self._tables) <= level:
             self._tables.append(self._of_level(len(self._tables)))
         return self._tables[level]
@@ -194,8 +199,6 @@ class OuterLevels:
         """The tables of a level, by the dimensions that the mesh below it may still have."""
         check_time()
         costs, choices, every = self.costs, self._choices(level), self._spreadable(0)
-        if prod(choices) * len(self.lattice) > MOST_FIGURES:
-            raise ValueError("there are too many tiles and suppliers")
         shape = (len(self._states), *choices, len(self.lattice))
         if not level:
             return {every: np.zeros(shape)}
