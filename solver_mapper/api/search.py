@@ -196,10 +196,11 @@ def solve(
         )
         if tree.status != "infeasible":
             return tree
+        began = clock.seconds
         conflict = tree_conflict_entries(
             spec, clock, max_fused_loops=max_fused_loops, relax=_names(relax)
         )
-        seconds = {**tree.seconds, "explain": round(clock.seconds - sum(tree.seconds.values()), 4)}
+        seconds = {**tree.seconds, "explain": round(clock.seconds - began, 4)}
         return replace(tree, conflict=conflict, seconds=seconds)
     recorder = Recorder(on_progress)
     session = open_session(
