@@ -12,7 +12,8 @@ from solver_mapper.core.results.pareto_front import Front, FrontPoint, FrontStat
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.deadline import running
 from solver_mapper.errors import InputError, LimitReached, SourceLocation, did_you_mean
-from solver_mapper.solve.cpsat.search import ProvenStep, Search
+from solver_mapper.solve.cpsat.goal_search import ProvenStep
+from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.session import CHECKS, Session
 from solver_mapper.solve.start import begin
 

@@ -22,8 +22,10 @@ from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import running
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.branch_and_bound import FIRST_NODES, BoxSearch, Engine, search_boxes
+from solver_mapper.solve.cpsat.goal_search import ProvenStep
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import Candidate, ProvenStep, Search
+from solver_mapper.solve.cpsat.search import Search
+from solver_mapper.solve.optimality_gap import Candidate
 from solver_mapper.solve.session import CHECKS, Session
 from solver_mapper.solve.start import Start, begin
 from solver_mapper.verify.bound import LowerBound

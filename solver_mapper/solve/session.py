@@ -43,8 +43,9 @@ from solver_mapper.mapspace.space import Space, build_space
 from solver_mapper.solve.beside.helper import Helper
 from solver_mapper.solve.beside.race import RacedWalks
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
+from solver_mapper.solve.cpsat.goal_search import ProvenStep
 from solver_mapper.solve.cpsat.model_hook import Hook
-from solver_mapper.solve.cpsat.search import ProvenStep, Search
+from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.cpsat.turns import Walks
 from solver_mapper.solve.local_search import LocalSearch
 from solver_mapper.solve.outward.cases import Cases, walk_of

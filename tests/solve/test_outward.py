@@ -27,7 +27,7 @@ from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve import session
 from solver_mapper.solve.beside import race
-from solver_mapper.solve.cpsat import search, turns
+from solver_mapper.solve.cpsat import goal_search, turns
 from solver_mapper.solve.outward import ahead, deepening, outer_levels, run, spread_ahead
 from solver_mapper.solve.outward.cases import walk_of
 from solver_mapper.solve.outward.walk import Walk
@@ -359,7 +359,7 @@ def test_no_inner_mapping_is_quicker_than_a_level_is_filled_that_has_to_hold_all
 @pytest.fixture
 def impatient(monkeypatch):
     """CP-SAT gives up at once, so that the walk begins."""
-    monkeypatch.setattr(search, "EFFORT", 2e-6)
+    monkeypatch.setattr(goal_search, "EFFORT", 2e-6)
     monkeypatch.setattr(turns, "TURNS", (1e-6, INFINITE))
     monkeypatch.setattr(deepening, "MANY", 1e12)
 

@@ -12,7 +12,7 @@ import solver_mapper as sm
 from solver_mapper.core.objective import figure, parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.solve.branch_and_bound import Engine
-from solver_mapper.solve.cpsat import search as cpsat_search
+from solver_mapper.solve.cpsat import goal_search
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import open_session
 from solver_mapper.verify.exhaustive import Exhaustive
@@ -330,8 +330,8 @@ def test_bounds_of_metrics_below_a_cut_off_are_no_bounds_of_products_above_it(
     """Short runs of CP-SAT from a mapping within the gap of the optimum: energy and cycles are
     bounded among better ones by more than the gap, of which there are none.
     """
-    monkeypatch.setattr(cpsat_search, "EFFORT", 0.0)
-    monkeypatch.setattr(cpsat_search, "LITTLE", 1e-3)
+    monkeypatch.setattr(goal_search, "EFFORT", 0.0)
+    monkeypatch.setattr(goal_search, "LITTLE", 1e-3)
     case, gap = instance(seed, 3000), Fraction(3, 10)
     every = Exhaustive(case.mapspace)
     found = list(every.outcomes(lambda _: True))

@@ -10,7 +10,7 @@ import pytest
 import solver_mapper as sm
 from solver_mapper.core.objective import parse_objective, rounded_down
 from solver_mapper.core.problem import Tensor, Term
-from solver_mapper.solve.cpsat.search import SHARP, least_of
+from solver_mapper.solve.cpsat.goal_model import SHARP, least_of
 from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.session import open_session
@@ -247,9 +247,10 @@ def test_walks_prove_the_last_digit_only_where_doubles_tell_energies_apart(price
     mapping = sm.solve(sm.load(gemm(4, 4, 4), arch), "edp").mapping
     assert mapping is not None
     search.start_from(mapping)
-    assert search.best is not None
-    rank = goal.rank(search.best.statistics)
-    search._take(goal, [Ends((), float(rank) * (1 + NOISE))])
-    assert search.bound is not None and (search.bound == rank) == certain
-    search._take(goal, [Ends((), rank)])
-    assert search.bound == rank
+    gap = search._gap_of(goal)
+    goal_search, rank = search._search_for(gap, tie=False), gap.rank
+    assert rank is not None
+    goal_search.take([Ends((), float(rank) * (1 + NOISE))])
+    assert gap.bound is not None and (gap.bound == rank) == certain
+    goal_search.take([Ends((), rank)])
+    assert gap.bound == rank

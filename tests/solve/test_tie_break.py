@@ -62,10 +62,10 @@ def test_a_tie_that_is_not_proven_leaves_the_proof_of_the_goal(
 
     minimize = Search._minimize_goal
 
-    def stopped(self: Search, goal, tie: bool) -> bool:  # type: ignore[no-untyped-def, type-arg]
+    def stopped(self: Search, gap, tie: bool):  # type: ignore[no-untyped-def, type-arg]
         if tie and timely:
             raise TimeUp
-        return not tie and minimize(self, goal, tie)
+        return None if tie else minimize(self, gap, tie)
 
     monkeypatch.setattr(Search, "_minimize_goal", stopped)
     solution = sm.solve(spec, "delay")
@@ -81,11 +81,11 @@ def test_the_bound_is_that_of_the_first_goal_where_time_ends_with_the_second(
 
     minimize = Search._minimize_goal
 
-    def stopped(self: Search, goal, tie: bool) -> bool:  # type: ignore[no-untyped-def, type-arg]
-        if goal.name == "energy":
-            self.bound = Fraction(10**9)
+    def stopped(self: Search, gap, tie: bool):  # type: ignore[no-untyped-def, type-arg]
+        if gap.goal.name == "energy":
+            gap.bound = Fraction(10**9)
             raise TimeUp
-        return minimize(self, goal, tie)
+        return minimize(self, gap, tie)
 
     monkeypatch.setattr(Search, "_minimize_goal", stopped)
     solution = sm.solve(spec, ["delay", "energy"])

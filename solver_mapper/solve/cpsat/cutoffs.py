@@ -17,17 +17,18 @@ from solver_mapper.solve.cpsat.thresholds import is_whole, most_energy
 class Cutoffs:
     """Cut-offs of one compiled space.
 
+    compiled: the space.
     exact_at: the cycles at which cut-offs of products are exact, with literals that are implied by
         taking at least so many; between the steps of the space's own table they are not.
     """
 
     def __init__(self, compiled: CompiledSpace):
-        self._compiled, self._model = compiled, compiled.model
+        self.compiled, self._model = compiled, compiled.model
         self.exact_at: dict[int, cp_model.IntVar] = {}
 
     def amount(self, metric: str) -> LinearForm:
         """The compiled lower bound of a metric."""
-        compiled = self._compiled
+        compiled = self.compiled
         if metric == "delay":
             return weigh([compiled.cycles], [compiled.unit])
         return {"energy": compiled.energy, "last-level-accesses": compiled.last_level}[metric]
@@ -44,11 +45,11 @@ class Cutoffs:
             return self._limit(goal.single, rank, strict)
         (first, a), (second, b) = goal.powers
         assert (first, second) == ("energy", "delay")
-        energy = self._compiled.energy
+        energy = self.compiled.energy
         scale = energy.scale()
         expr, constant, cuts = rounded_down(self._model, energy, scale)
         slack, highest = int(strict and is_whole(energy)), energy.highest() * scale
-        points = self._compiled.steps
+        points = self.compiled.steps
         caps = [
             _capped(most_energy(rank, scale, steps, a, b, slack), highest)
             for steps in points.values
@@ -68,7 +69,7 @@ class Cutoffs:
     def be_exact_at(self, cycles: int) -> None:
         """Have the cut-offs of products that follow be exact there."""
         literal = self._model.new_bool_var(f"later[{cycles}]")
-        earlier = self._compiled.cycles <= -(-cycles // self._compiled.unit) - 1
+        earlier = self.compiled.cycles <= -(-cycles // self.compiled.unit) - 1
         self._model.add(earlier).only_enforce_if(~literal)
         self.exact_at[cycles] = literal
 
