@@ -5,9 +5,18 @@ from __future__ import annotations
 import io
 import time
 
+import pytest
+
 import solver_mapper as sm
 from solver_mapper.core.clock import Clock
+from solver_mapper.solve.fused import cells
 from solver_mapper.solve.fused.alike import form_of
+from solver_mapper.solve.fused.cells import CellMaker
+from solver_mapper.solve.fused.compiled import CompiledTables, compile_skeleton
+from solver_mapper.solve.fused.cuts import EinsumView
+from solver_mapper.solve.fused.graph import Graph
+from solver_mapper.solve.fused.minimize import EnergyDelayProduct
+from solver_mapper.solve.fused.skeleton import Skeleton
 from tests.looptree.test_fused_options import ARCH
 
 PRODUCT = '  - "C{0}[m{0}, n{0}] = A{0}[m{0}, k{0}] * B{0}[k{0}, n{0}]"\n'
@@ -56,6 +65,68 @@ def test_a_constraint_that_names_one_of_the_tensors_holds_for_that_one() -> None
     assert sm.validate(bound, solution.mapping).legal
     assert "Sram keeps B1" in str(solution.mapping)
     assert solution.value >= sm.solve(free, "energy").value  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("few", [1, 3, 10_000])
+def test_a_cell_goes_on_from_the_skeletons_of_its_sample(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No skeleton is compiled twice, and none is lost, whether there are more than a sample."""
+    spec = products([(8, 6, 4), (8, 4, 6)])
+    monkeypatch.setattr(cells, "_SAMPLE", few)
+    compiled: list[object] = []
+
+    def counted(skeleton: Skeleton) -> CompiledTables:
+        compiled.append(skeleton)
+        return compile_skeleton(skeleton)
+
+    monkeypatch.setattr(cells, "compile_skeleton", counted)
+    goal = EnergyDelayProduct(1, 1)
+
+    def maker() -> CellMaker:
+        graph = Graph(spec.need_architecture(), spec.need_workload())
+        return CellMaker(graph, goal, lambda: False)
+
+    alone, after = maker(), maker()
+    for position in range(2):
+        view = EinsumView(position, (), (), (), frozenset())
+        whole = alone.cell(view)
+        once = len(compiled)
+        sample, rest = after.sample(view), after.cell(view)
+        assert whole is not None and sample is not None and rest is not None
+        assert len(compiled) - once == once
+        assert len(sample.searches) == min(few, len(whole.searches))
+        assert [cost.tolist() for cost, _ in rest.searches] == [
+            cost.tolist() for cost, _ in whole.searches
+        ]
+        assert (rest.floor == whole.floor).all()
+        compiled.clear()
+
+
+def test_einsums_that_share_nothing_raise_the_bound_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A search that ends before all of them were looked at knows what it has seen."""
+    spec = products([(8, 6, 4), (8, 4, 6), (6, 8, 4), (4, 8, 6)])
+    cell = CellMaker.cell
+
+    def bound_after(looks: int) -> float:
+        clock, seen = Clock(), list[EinsumView]()
+
+        def counted(self: CellMaker, view: EinsumView) -> cells.Cell | None:
+            seen.append(view)
+            if len(seen) == looks:
+                clock.stopped = True
+            return cell(self, view)
+
+        monkeypatch.setattr(CellMaker, "cell", counted)
+        bound = sm.solve(spec, "energy", clock=clock).bound
+        assert bound is not None
+        return float(bound)
+
+    bounds = [bound_after(looks) for looks in (1, 2, 3, 4)]
+    assert bounds == sorted(set(bounds))
+    assert bounds[-1] <= float(sm.solve(spec, "energy").value or 0)
 
 
 class Watch(Clock):

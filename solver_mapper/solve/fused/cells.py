@@ -4,7 +4,7 @@ part of something better.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -33,6 +33,9 @@ _SAMPLE = 40
 _HASTE = 4
 """By how much the power of latency rises in the search for mappings below a limit of it."""
 
+Bounded = tuple[Floats, Minimizer]
+"""The least cost that a search may find, and the search."""
+
 
 @dataclass
 class Cell:
@@ -46,7 +49,7 @@ class Cell:
     """
 
     view: EinsumView
-    searches: list[tuple[Floats, Minimizer]]
+    searches: list[Bounded]
     floor: Floats
     least: Floats
     names: Mapping[str, str]
@@ -87,7 +90,8 @@ class CellMaker:
     """Makes cells of a graph, for one goal. `over` says when to stop.
 
     `made`, `sampled`, `bounded`, `glimpses` and `found` remember the cells, those of few skeletons,
-    bounds, first mappings and all mappings of forms, `sights` what the search sees of each Einsum.
+    bounds, first mappings and all mappings of forms, `begun` the skeletons that come after a few,
+    `sights` what the search sees of each Einsum.
     The limit of a later search is never higher than that of an earlier one.
     """
 
@@ -96,6 +100,7 @@ class CellMaker:
     over: Callable[[], bool]
     made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
     sampled: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
+    begun: dict[Hashable, tuple[Iterator[Bounded], list[Bounded]]] = field(default_factory=dict)
     bounded: dict[Hashable, Relaxed] = field(default_factory=dict)
     glimpses: dict[int, tuple[Collector, Points | None]] = field(default_factory=dict)
     found: dict[int, tuple[Collector, Points | None, Floats]] = field(default_factory=dict)
@@ -133,12 +138,8 @@ class CellMaker:
         energy = repeats * calls * compute.actions["compute"].energy
         return self.cost(float(energy), float(repeats) * least_time(einsum, compute))
 
-    def searches(
-        self, view: EinsumView, loose: bool = False, most: int | None = None
-    ) -> list[tuple[Floats, Minimizer]]:
-        """A search for each skeleton that has mappings, by increasing bound. Args: `loose`, see
-        `Neighbours`; `most`, for how many at most.
-        """
+    def searches(self, view: EinsumView, loose: bool = False) -> Iterator[Bounded]:
+        """A search for each skeleton that has mappings. Args: `loose`, see `Neighbours`."""
         graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
         neighbours = Neighbours(
@@ -148,7 +149,6 @@ class CellMaker:
             view.closed,
             loose,
         )
-        found: list[tuple[Floats, Minimizer]] = []
         for skeleton in all_skeletons(
             graph.architecture,
             einsum,
@@ -156,8 +156,6 @@ class CellMaker:
             {tensor: home.memory for tensor, home in view.fused},
         ):
             poll()
-            if len(found) == most:
-                break
             compiled = compile_skeleton(skeleton)
             if not compiled.empty:
                 goal = replace(
@@ -169,8 +167,11 @@ class CellMaker:
                 search.prepare()
                 cost = self.cost(*search.least())
                 if np.isfinite(cost).all():
-                    found.append((cost, search))
-        return sorted(found, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
+                    yield cost, search
+
+    def by_bound(self, searches: Iterable[Bounded]) -> list[Bounded]:
+        """Searches by increasing bound."""
+        return sorted(searches, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
 
     def form(self, view: EinsumView) -> Form:
         """The view but for the names of its Einsum."""
@@ -194,27 +195,32 @@ class CellMaker:
         """The cell of a view; None if it has no mapping. Views that differ in names only share
         their searches.
         """
-        return self._cell(view, self.made, None)
+        form = self.form(view)
+        if form.shape not in self.made:
+            self.made[form.shape] = form, self._new(view, form.shape, None)
+        return _renamed(self.made[form.shape], view, form)
 
     def sample(self, view: EinsumView) -> Cell | None:
-        """The same with a few skeletons only."""
-        return self._cell(view, self.sampled, _SAMPLE)
-
-    def _cell(
-        self, view: EinsumView, made: dict[Hashable, tuple[Form, Cell | None]], most: int | None
-    ) -> Cell | None:
+        """The same with a few skeletons only, if there are more."""
         form = self.form(view)
-        if form.shape not in made:
-            made[form.shape] = form, self._new(view, most)
-        origin, known = made[form.shape]
-        if known is None:
-            return None
-        return replace(known, view=view, names=dict(zip(origin.names, form.names, strict=True)))
+        if form.shape not in self.made and form.shape not in self.sampled:
+            few = self._new(view, form.shape, _SAMPLE)
+            known = self.sampled if form.shape in self.begun else self.made
+            known[form.shape] = form, few
+        return _renamed(self.made.get(form.shape) or self.sampled[form.shape], view, form)
 
-    def _new(self, view: EinsumView, most: int | None) -> Cell | None:
-        searches = self.searches(view, most=most)
-        if not searches:
+    def _new(self, view: EinsumView, shape: Hashable, most: int | None) -> Cell | None:
+        """The cell of a view with at most so many skeletons, from where the last one left off."""
+        fresh = self.searches(view), list[Bounded]()
+        rest, found = self.begun.pop(shape, fresh)
+        for each in rest:
+            found.append(each)
+            if len(found) == most:
+                self.begun[shape] = rest, found
+                break
+        if not found:
             return None
+        searches = self.by_bound(found)
         floor = np.min([cost for cost, _ in searches], axis=0)
         return Cell(view, searches, floor, floor, {})
 
@@ -236,7 +242,7 @@ class CellMaker:
         nothing.
         """
         if view.shares:
-            return self.searches(view, loose=True)
+            return self.by_bound(self.searches(view, loose=True))
         cell = self.cell(view)
         return [] if cell is None else cell.searches
 
@@ -316,3 +322,11 @@ class CellMaker:
         self.found[key] = collector, collector.points(), rest
         cell.collector, cell.points, cell.searched = self.found[key]
         return True
+
+
+def _renamed(known: tuple[Form, Cell | None], view: EinsumView, form: Form) -> Cell | None:
+    """The cell of a view that has a form, of one that differs in names only."""
+    origin, cell = known
+    if cell is None:
+        return None
+    return replace(cell, view=view, names=dict(zip(origin.names, form.names, strict=True)))

@@ -99,8 +99,6 @@ class GraphSearch:
         self.bound = self.least_value([np.sum(self.apart, axis=0)])
         self.report(self.best, self.bound)
         self.unfused()
-        self.bound = self.least_value([np.sum(self.apart, axis=0)])
-        self.report(self.best, min(self.bound, self.best))
         if not self.relax(_LITTLE):
             return False
         return self.deepen() if np.isfinite(self.bound) else True
@@ -140,7 +138,8 @@ class GraphSearch:
 
     def unfused(self) -> None:
         """Mappings that hand nothing over on chip, as the first of all: one from a few skeletons of
-        each Einsum, of which there may be thousands, and one from all.
+        each Einsum, of which there may be thousands, and one from all. Einsums that share nothing
+        raise the bound meanwhile.
         """
         for make in (self.maker.sample, self.maker.cell):
             stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
@@ -153,6 +152,8 @@ class GraphSearch:
                     return
                 if not step.view.shares and make == self.maker.cell:
                     self.apart[position] = np.maximum(self.apart[position], cell.floor)
+                    self.bound = self.least_value([np.sum(self.apart, axis=0)])
+                    self.report(self.best, min(self.bound, self.best))
                 self.maker.quick(cell)
                 steps.append([step])
                 left = step.right
