@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.core.constraints import FactorConstraint
+from solver_mapper.core.constraints import FactorConstraint, Kind
 from solver_mapper.core.objective import Goal
 from solver_mapper.core.problem import Problem
 from solver_mapper.cost.timeloop.latency import latency
@@ -472,7 +472,10 @@ class _Room(NamedTuple):
         fanout = dict(zip("XY", meshes, strict=True))
         axes = [mapspace.axes(level, dim) for dim in mapspace.problem.dims]
         most = [
-            min(_most_along(mapspace, level, dim), max([1, *(fanout[axis] for axis in allowed)]))
+            min(
+                most_along(mapspace, level, "spatial", dim),
+                max([1, *(fanout[axis] for axis in allowed)]),
+            )
             for dim, allowed in zip(mapspace.problem.dims, axes, strict=True)
         ]
         alone = [
@@ -507,15 +510,15 @@ class _Room(NamedTuple):
         return fits
 
 
-def _most_along(mapspace: EnumeratedMapspace, level: int, dim: str) -> int:
-    """The largest bound of spatial loops that constraints allow at a level."""
+def most_along(mapspace: EnumeratedMapspace, level: int, kind: Kind, dim: str) -> int:
+    """The largest bound of loops of a kind that constraints allow at a level."""
     size, name = mapspace.problem.bounds[dim], mapspace.architecture.levels[level].name
     upper = [
         (size if (each.comparison, each.value) == ("==", 0) else each.value)
         - (each.comparison == "<")
         for each in mapspace.constraints
         if isinstance(each, FactorConstraint)
-        and (each.level, each.kind, each.dim) == (name, "spatial", dim)
+        and (each.level, each.kind, each.dim) == (name, kind, dim)
         and each.comparison in ("==", "<=", "<")
     ]
     return max(1, min([size, *upper]))

@@ -20,15 +20,11 @@ from solver_mapper.core.objective import Goal, parse_objective
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.joint.bandwidth import CycleRange, divided, tilted
-from solver_mapper.solve.imperfect.joint.bound import (
-    COARSE,
-    EXACT,
-    FINE,
-    NESTED,
-    Effort,
-    _Holders,
-    _Race,
-)
+from solver_mapper.solve.imperfect.joint.costs import HolderCosts, Powers
+from solver_mapper.solve.imperfect.joint.holders import HolderSearch
+from solver_mapper.solve.imperfect.joint.spatial_loops import SpatialLoops
+from solver_mapper.solve.imperfect.joint.walk import Effort
+from solver_mapper.solve.imperfect.joint.walks import COARSE, EXACT, FINE, NESTED, GoalState
 from solver_mapper.verify.bound import Keeps
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ComputeBoundary, ImperfectLowerBound
@@ -94,11 +90,11 @@ def ranks(
         room = bound.boundaries[bound.depth]
         if not isinstance(room, ComputeBoundary):
             return []
-        race = _Race(target, lambda mapping: None, Effort())
-        holders = _Holders(bound, room, keeps, dict(goal.powers), race)
+        loops = SpatialLoops(HolderCosts(bound, keeps, Powers.of(goal)), room)
+        search = HolderSearch(loops, GoalState(target, lambda mapping: None, Effort()))
         row: NDArray[np.int64] = np.array(spread, dtype=np.int64)
         stages = (NESTED, COARSE, EXACT, FINE)
-        return [(stage, holders._once_refined(row, stage).rank) for stage in stages]
+        return [(stage, search.after(row, stage).rank) for stage in stages]
     except ValueError:
         return []
 

@@ -19,8 +19,9 @@ from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.joint import bound as joint
-from solver_mapper.solve.imperfect.joint import points
-from solver_mapper.solve.imperfect.joint.bound import JointBound, without_loops
+from solver_mapper.solve.imperfect.joint import points, stages
+from solver_mapper.solve.imperfect.joint.bound import JointBound
+from solver_mapper.solve.imperfect.joint.holders import without_loops
 from solver_mapper.solve.imperfect.joint.symmetry import symmetries
 from solver_mapper.solve.imperfect.search import Tree
 from solver_mapper.verify.imperfect import ImperfectMapspace
@@ -227,7 +228,7 @@ def test_it_does_not_exceed_the_least_where_walks_are_too_large(
 ) -> None:
     """Large walks end early, and walks with tight budgets say what they can."""
     monkeypatch.setattr(points, "MOST_POINTS", 10 + 30 * (seed % 4))
-    monkeypatch.setattr(joint, "_Race", partial(joint._Race, heavy=True))
+    monkeypatch.setattr(joint, "GoalState", partial(joint.GoalState, heavy=True))
     spec = small(seed, 1500)
     assert spec is not None
     assert not too_high(spec, all_figures(spec))
@@ -238,7 +239,7 @@ def test_walks_with_tight_budgets_raise_it(monkeypatch: pytest.MonkeyPatch) -> N
     goal, space, best = with_perfect_factors("layer2.x.conv3_1x1")
     monkeypatch.setattr(points, "MOST_POINTS", 4000)
     few = JointBound(ImperfectLowerBound(space)).goal(goal, best)
-    monkeypatch.setattr(joint, "PARTS", ())
+    monkeypatch.setattr(stages, "PARTS", ())
     none = JointBound(ImperfectLowerBound(space)).goal(goal, best)
     assert none < few <= best
 

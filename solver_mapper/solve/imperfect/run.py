@@ -24,7 +24,8 @@ from solver_mapper.errors import InputError, LimitReached
 from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
 from solver_mapper.solve.imperfect.incumbent import Incumbent
-from solver_mapper.solve.imperfect.joint.bound import FEW_CHOICES, MOST_CHOICES, JointBound
+from solver_mapper.solve.imperfect.joint.bound import FEW_CHOICES, JointBound
+from solver_mapper.solve.imperfect.joint.spatial_loops import MOST_CHOICES
 from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
 from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
 from solver_mapper.solve.local_search import LocalSearch as PerfectSearch
