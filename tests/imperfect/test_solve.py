@@ -24,6 +24,7 @@ from solver_mapper.io import bundled
 from solver_mapper.solve import run
 from solver_mapper.solve.imperfect import run as imperfect_run
 from solver_mapper.solve.imperfect import search
+from solver_mapper.solve.imperfect.padding import from_more_divisors
 from solver_mapper.solve.imperfect.search import EvaluatedMapping
 from solver_mapper.solve.session import Session
 from solver_mapper.verify.imperfect import ImperfectMapspace
@@ -86,11 +87,11 @@ def test_sizes_with_few_divisors_begin_with_a_mapping_of_sizes_with_more() -> No
     assert perfect.mapping is not None and perfect.evaluation is not None
     first = EvaluatedMapping(perfect.mapping, perfect.evaluation)
     session = Session(spec)
-    found = imperfect_run._from_more_divisors(session, space, goals, Fraction(0), first)
+    found = from_more_divisors(session, space, goals, Fraction(0), first)
     assert found.statistics.edp * 4 < first.statistics.edp
     assert space.contains(found.mapping) and is_legal(spec, found.mapping)
     proven = first.statistics.edp
-    assert imperfect_run._from_more_divisors(session, space, goals, proven, first) is first
+    assert from_more_divisors(session, space, goals, proven, first) is first
 
 
 def test_the_size_with_the_most_divisors_is_the_least_of_them() -> None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.cost.timeloop.energy import leakage
 from solver_mapper.cost.timeloop.latency import latency
 from solver_mapper.solve.imperfect.chains import ChainTable, Floats
 from solver_mapper.solve.imperfect.shapes import Nodes, Plan, tensor_shape
@@ -32,12 +33,8 @@ class Bounds:
         self.depth, self.dims = space.depth, range(len(tables))
         self.shapes = [tensor_shape(each, space.problem.bounds) for each in space.problem.tensors]
         self.levels = space.architecture.levels
-        units = space.architecture.arithmetic
-        self.compute = float(units.energy)
-        self.leak = float(
-            units.leak * units.instances
-            + sum(each.energy.leak * each.instances for each in self.levels)
-        )
+        self.compute = float(space.architecture.arithmetic.energy)
+        self.leak = float(leakage(space.architecture))
         self.latency = latency(space.architecture)
         self.off = {
             flag: [

@@ -9,9 +9,11 @@ from fractions import Fraction
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Goal
+from solver_mapper.core.progress import Progress
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.solve.imperfect.search import EvaluatedMapping
+from solver_mapper.solve.session import Session
 from solver_mapper.verify.imperfect import ImperfectMapspace
 
 
@@ -32,7 +34,7 @@ class Incumbent:
     @property
     def target(self) -> Fraction:
         """A bound that reaches it proves the best mapping within the gap."""
-        return self.goal.rank(self.best.statistics) * (1 - Fraction(self.gap))
+        return self.best.target(self.goal, self.gap)
 
     def offer(self, mapping: Mapping) -> Fraction | None:
         """The target, if the mapping is legal, of the mapspace, and better than all before."""
@@ -44,3 +46,23 @@ class Incumbent:
         self.best = found
         self.better(found)
         return self.target
+
+
+def reporter(
+    session: Session, goal: Goal, bound: Callable[[], Fraction | None] = lambda: None
+) -> Callable[[EvaluatedMapping], None]:
+    """What tells the caller of each better mapping, with the bound that is known then."""
+
+    def report(found: EvaluatedMapping) -> None:
+        if session.on_progress is not None:
+            least = bound()
+            session.on_progress(
+                Progress(
+                    goal.shown(goal.rank(found.statistics)),
+                    None if least is None else float(goal.shown_below(least)),
+                    session.clock.seconds,
+                    goal.name,
+                )
+            )
+
+    return report

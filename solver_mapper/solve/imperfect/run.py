@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import partial
 from math import inf
 from typing import Any
 
-from solver_mapper.check.mapping import is_legal
+from solver_mapper.core.architecture import Arithmetic, Buffer
 from solver_mapper.core.constraints import KeepConstraint
-from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import GAP, Goal, Limit, Objective, parse_objective
-from solver_mapper.core.primes import with_more_divisors
-from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.solution import Certificate, Solution, Status
 from solver_mapper.core.spec import Spec
 from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import TimeUp, running
 from solver_mapper.errors import InputError, LimitReached
-from solver_mapper.mapspace.perfect_limit import perfect_limit
 from solver_mapper.solve.imperfect.chains import Ints
-from solver_mapper.solve.imperfect.incumbent import Incumbent
+from solver_mapper.solve.imperfect.incumbent import Incumbent, reporter
 from solver_mapper.solve.imperfect.joint.bound import FEW_CHOICES, JointBound
 from solver_mapper.solve.imperfect.joint.spatial_loops import MOST_CHOICES
-from solver_mapper.solve.imperfect.local_search import LocalSearch, trimmed
-from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree
-from solver_mapper.solve.local_search import LocalSearch as PerfectSearch
+from solver_mapper.solve.imperfect.local_search import LocalSearch
+from solver_mapper.solve.imperfect.padding import from_more_divisors, padded_mapping
+from solver_mapper.solve.imperfect.search import EvaluatedMapping, ImperfectSearch, Tree, proves
 from solver_mapper.solve.run import solve_spec
 from solver_mapper.solve.session import CHECKS, Session, describe
-from solver_mapper.solve.start import begin, given_start
+from solver_mapper.solve.start import given_start
 from solver_mapper.verify.imperfect import ImperfectMapspace
 from solver_mapper.verify.imperfect_bound import ImperfectLowerBound
-from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 EARLY_SHARE = 0.1
 """The part of the time that a first bound may take."""
@@ -48,18 +42,10 @@ PADDED_TIMES, PADDED_SECONDS = 5, 1.0
 """How many times as long as perfect factors they may take, and how long in any case: the problem is
 much the same.
 """
-WIDE_GAP = 0.03
-"""From this gap on, sizes with more divisors are tried."""
-PADDING = 1 / 150
-"""How much larger such sizes may be."""
-MORE_DIVISORS = 2
-"""A size is exchanged for one with more than so many times as many divisors."""
-PADDED_EFFORT = 32
-"""The effort of local search for a first mapping of these sizes."""
-PADDED_GAP = 0.01
-"""How much better another mapping for these sizes may be."""
 LITTLE_EFFORT = 1e6
-"""What the same bound may take where constraints speak of loops: half a second or so."""
+"""What the bound for all tensors together may take where constraints speak of loops: half a second
+or so.
+"""
 ENGINE = "branch and bound over loop chains"
 
 
@@ -75,137 +61,215 @@ def solve_imperfect(
 
     Raises: InputError for energies below zero.
     """
-    spec, timer = session.spec, session.timer
+    spec = session.spec
     refuse_negative_energies(spec)
-    goals = parse_objective(objective)
     space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    first = goals.goals[0]
-    bound = ImperfectLowerBound(space)
-    joint = JointBound(bound)
-    with session.clock.only(EARLY_SHARE):
-        floor = _floor(session, bound, first)
-    timer.lap("bound")
-    begun, looked = session.clock.seconds, False
-    best, notes = _start(session, goals, gap)
-    taken = session.clock.seconds - begun
-    timer.lap("perfect factors")
-    if floor is None:
-        floor = _floor(session, bound, first) or bound.goal_at_once(first)
+    run = _Run(session, parse_objective(objective), gap, space, ImperfectLowerBound(space))
+    run.begin()
+    if run.best is not None:
+        run.narrow(run.best)
+        if run.proven and len(run.goals.goals) == 1:
+            return run.without_search()
+    tree = run.tree()
+    if tree is not None:
+        return run.searched(tree, tie_break)
+    run.go_on_without_tree()
+    return run.without_search()
+
+
+@dataclass
+class _Run:
+    """A lower bound of the first goal and the best mapping, as far as they are known.
+
+    looked: whether more time for the bound for all tensors together would tell nothing more.
+    """
+
+    session: Session
+    goals: Objective
+    gap: float
+    space: ImperfectMapspace
+    bound: ImperfectLowerBound
+    floor: Fraction | None = None
+    best: EvaluatedMapping | None = None
+    notes: tuple[str, ...] = ()
+    looked: bool = False
+
+    def __post_init__(self) -> None:
+        self.first, self._joint = self.goals.goals[0], JointBound(self.bound)
+
+    @property
+    def proven(self) -> bool:
+        """Whether no mapping is better for the first goal by more than the gap."""
+        return proves(self.floor, self.best, self.first, self.gap)
+
+    def begin(self) -> None:
+        """The first bound, and a mapping to begin with."""
+        clock, timer = self.session.clock, self.session.timer
+        with clock.only(EARLY_SHARE):
+            self.floor = self._first_bound()
         timer.lap("bound")
-    if best is not None:
-        free = _loops_are_free(space)
-        with session.clock.only(PADDED_SHARE, max(PADDED_TIMES * taken, PADDED_SECONDS)):
-            best = _from_more_divisors(session, space, goals, floor, best)
+        begun = clock.seconds
+        self.best, self.notes = _start(self.session, self.space, self.goals, self.gap)
+        self._taken = clock.seconds - begun
+        timer.lap("perfect factors")
+        if self.floor is None:
+            self.floor = self._first_bound() or self.bound.goal_at_once(self.first)
+            timer.lap("bound")
+
+    def _first_bound(self) -> Fraction | None:
+        """A lower bound of the goal's rank; None if there is no time for it, or too much to look
+        at.
+        """
+        with suppress(TimeUp, ValueError), running(self.session.clock):
+            return self.bound.goal(self.first)
+        return None
+
+    def narrow(self, best: EvaluatedMapping) -> None:
+        """A better mapping by way of other sizes, and the bound for all tensors together, as far as
+        they come before the search.
+        """
+        clock, timer = self.session.clock, self.session.timer
+        with clock.only(PADDED_SHARE, max(PADDED_TIMES * self._taken, PADDED_SECONDS)):
+            self.best = from_more_divisors(self.session, self.space, self.goals, self.floor, best)
         timer.lap("padded sizes")
-        with session.clock.only(BOUND_SHARE):
-            effort = inf if free else LITTLE_EFFORT
-            floor, best, looked = _raised(
-                session, space, joint, first, floor, best, gap, FEW_CHOICES, effort
-            )
-        looked &= free
+        free = _loops_are_free(self.space)
+        with clock.only(BOUND_SHARE):
+            self.looked = self._raise_bound(FEW_CHOICES, inf if free else LITTLE_EFFORT) and free
         timer.lap("joint bound")
-        if len(goals.goals) == 1 and _reached(floor, best, first, gap):
-            return _solution(session, goals, best, floor, True, [_proof(first, 0, 0, gap)], notes)
-    tree, missing = None, tuple[str, ...]()
-    try:
-        with running(session.clock):
-            tree = Tree(spec, space)
-    except TimeUp:
-        pass
-    except LimitReached as error:
-        missing = (str(error),)
-    timer.lap("compile")
-    notes = (*notes, *missing)
-    if tree is None:
-        if not looked and not _reached(floor, best, first, gap):
-            floor, best, _ = _raised(session, space, joint, first, floor, best, gap)
-            timer.lap("joint bound")
-        if not _reached(floor, best, first, gap):
-            best = _improved(session, space, {}, first, best)
-            timer.lap("local search")
-        proven = len(goals.goals) == 1 and _reached(floor, best, first, gap)
-        proofs = [_proof(first, 0, 0, gap)] if proven else []
-        return _solution(session, goals, best, floor, proven, proofs, notes)
-    ties = goals.with_tie_break().ties if tie_break else ()
-    searches: list[ImperfectSearch] = []
-    for goal in goals.goals:
+
+    def _raise_bound(self, most: int = MOST_CHOICES, effort: float = inf) -> bool:
+        """Raise the lower bound by one that looks at all tensors together, as far as that tells
+        whether a mapping is better than the best one by more than the gap; it may meet a better
+        mapping. Returns whether more time or effort would tell nothing more. `most` and `effort`:
+        see `JointBound`.
+        """
+        session, joint = self.session, self._joint
+        if self.floor is None or self.best is None or self.proven:
+            return False
+        report = reporter(session, self.first)
+        incumbent = Incumbent(session.spec, self.space, self.first, self.gap, self.best, report)
+        joint.found, joint.most, joint.effort = incumbent.offer, most, effort
+        try:
+            with suppress(LimitReached), running(session.clock):
+                self.floor = max(self.floor, joint.goal(self.first, incumbent.target))
+        except ValueError:
+            return False
+        finally:
+            self.best = incumbent.best
+        return not joint.ended_early
+
+    def tree(self) -> Tree | None:
+        """The chains of bounds; None where there is no time for them, or too many."""
+        tree = None
+        try:
+            with running(self.session.clock):
+                tree = Tree(self.session.spec, self.space)
+        except TimeUp:
+            pass
+        except LimitReached as error:
+            self.notes = (*self.notes, str(error))
+        self.session.timer.lap("compile")
+        return tree
+
+    def go_on_without_tree(self) -> None:
+        """The same bound with all the time, and local search."""
+        if not self.looked and not self.proven:
+            self._raise_bound()
+            self.session.timer.lap("joint bound")
+        if not self.proven:
+            self.best = self._improved({}, self.best)
+            self.session.timer.lap("local search")
+
+    def without_search(self) -> Solution:
+        """What is known without branch and bound."""
+        proven = self.proven and len(self.goals.goals) == 1
+        proofs = [_proof(self.first, 0, 0, self.gap)] if proven else []
+        return self._solution(self.floor, proven, proofs)
+
+    def searched(self, tree: Tree, tie_break: bool) -> Solution:
+        """What branch and bound finds for one goal after the other."""
+        ties = self.goals.with_tie_break().ties if tie_break else ()
+        searches: list[ImperfectSearch] = []
+        for goal in self.goals.goals:
+            search = self._search(tree, goal, searches, ties)
+            search.run()
+            searches.append(search)
+            self.best = search.best
+            if self.best is None or not search.complete:
+                break
+        self.session.timer.lap("solve")
+        proven = len(searches) == len(self.goals.goals) or self.best is None
+        proven = proven and all(search.complete for search in searches)
+        proofs = [proof_of(search) for search in searches if search.complete]
+        return self._solution(searches[0].bound, proven, proofs)
+
+    def _search(
+        self, tree: Tree, goal: Goal, before: Sequence[ImperfectSearch], ties: tuple[Goal, ...]
+    ) -> ImperfectSearch:
+        """The search for a goal, within what the searches before have found."""
+        session = self.session
         limits = tuple(
             Limit(done.goal, done.goal.rank(done.best.statistics), False)
-            for done in searches
+            for done in before
             if done.best is not None
         )
-        search = ImperfectSearch(tree, goal, gap, lambda: session.clock.over, best, limits, ties)
-        search.better = _reporter(session, first, searches or [search])
-        if not searches:
-            search.floor = floor or Fraction(0)
-            tables = {table.dim: table.bounds for table in tree.tables}
-            search.improved = partial(_improved, session, space, tables, first)
-        search.run()
-        searches.append(search)
-        best = search.best
-        if best is None or not search.complete:
-            break
-    timer.lap("solve")
-    proven = len(searches) == len(goals.goals) or best is None
-    proven = proven and all(search.complete for search in searches)
-    proofs = [proof_of(search) for search in searches if search.complete]
-    return _solution(session, goals, best, searches[0].bound, proven, proofs, notes)
-
-
-def _floor(session: Session, bound: ImperfectLowerBound, goal: Goal) -> Fraction | None:
-    """A lower bound of the goal's rank; None if there is no time for it, or too much to look at."""
-    with suppress(TimeUp, ValueError), running(session.clock):
-        return bound.goal(goal)
-    return None
-
-
-def _from_more_divisors(
-    session: Session,
-    space: ImperfectMapspace,
-    goals: Objective,
-    floor: Fraction | None,
-    best: EvaluatedMapping,
-) -> EvaluatedMapping:
-    """The best mapping, or a better one: a mapping of perfect factors for sizes with more divisors,
-    cut to the sizes of the problem.
-    """
-    goal, problem = goals.goals[0], space.problem
-    sizes = {
-        dim: with_more_divisors(size, PADDING, MORE_DIVISORS)
-        for dim, size in problem.bounds.items()
-    }
-    if sizes == problem.bounds or _reached(floor, best, goal, WIDE_GAP) or session.clock.over:
-        return best
-    larger = replace(session.spec, problem=replace(problem, bounds=sizes), mapping=None)
-    larger = replace(larger, mapping=_simple(larger, goal, best.mapping, session))
-    try:
-        found = solve_spec(
-            replace(session, spec=larger, on_progress=None), goals.names[:1], gap=PADDED_GAP
+        search = ImperfectSearch(
+            tree, goal, self.gap, lambda: session.clock.over, self.best, limits, ties
         )
-    except InputError:
-        return best
-    if found.mapping is None:
-        return best
-    incumbent = Incumbent(session.spec, space, goal, 0.0, best, _reporter(session, goal, ()))
-    incumbent.offer(trimmed(space, found.mapping))
-    return incumbent.best
+        first = before[0] if before else search
+        search.better = reporter(session, self.first, lambda: first.bound)
+        if not before:
+            search.floor = self.floor or Fraction(0)
+            tables = {table.dim: table.bounds for table in tree.tables}
+            search.improved = lambda best: self._improved(tables, best)
+        return search
 
+    def _improved(
+        self, tables: dict[str, Ints], best: EvaluatedMapping | None
+    ) -> EvaluatedMapping | None:
+        """The best mapping that local search meets from `best`, and from a mapping of perfect
+        factors of the padded problem. `tables`: the chains of bounds of each dimension, where they
+        have been listed.
+        """
+        session, goal = self.session, self.first
+        if best is None:
+            return None
+        padded = padded_mapping(session, self.space, goal)
+        for start in [best.mapping] if padded is None else [best.mapping, padded]:
+            if session.clock.over:
+                break
+            search = LocalSearch(session.spec, self.space, goal, tables, session.settings.seed)
+            with suppress(TimeUp), running(session.clock):
+                found = EvaluatedMapping(*search.best_from(start, lambda: session.clock.over))
+                if goal.rank(found.statistics) < goal.rank(best.statistics):
+                    best = found
+                    reporter(session, goal)(found)
+        return best
 
-def _simple(spec: Spec, goal: Goal, like: Mapping, session: Session) -> Mapping | None:
-    """A mapping of perfect factors that local search finds from all loops at the outermost level,
-    with tensors stored as in another mapping; None if constraints forbid that.
-    """
-    every = EnumeratedMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
-    loops = tuple((dim, size, "") for dim, size in every.problem.bounds.items() if size > 1)
-    stores = tuple(
-        tuple(name in level.keep for level in like.levels) for name in every.problem.tensor_names
-    )
-    first = every.mapping(((loops, ()), *[((), ())] * (every.depth - 1)), stores)
-    if not every.contains(first) or not is_legal(spec, first):
-        return None
-    search = PerfectSearch(spec, every, goal, session.settings.seed, PADDED_EFFORT)
-    found, _ = search.best_from(first, over=lambda: session.clock.over)
-    return found if every.contains(found) else first
+    def _solution(
+        self, bound: Fraction | None, proven: bool, proofs: Sequence[dict[str, Any]]
+    ) -> Solution:
+        session, goals, best = self.session, self.goals, self.best
+        mapspace = describe(session.space, session.spec.constraints) | {"factors": "imperfect"}
+        checks = self.notes if best is None else (*self.notes, *CHECKS)
+        seed = session.settings.seed
+        certificate = Certificate(mapspace, ENGINE, seed, {}, tuple(proofs), checks)
+        if best is None:
+            status: Status = "infeasible" if proven else "unknown"
+            seconds = session.timer.seconds
+            return Solution(status, goals, None, None, None, bound, certificate, seconds)
+        statistics = session.checked(best.mapping, best.statistics, bound, goals)
+        session.timer.lap("check")
+        return Solution(
+            "optimal" if proven else "feasible",
+            goals,
+            best.mapping,
+            statistics,
+            self.first.rank(statistics),
+            bound,
+            certificate,
+            session.timer.seconds,
+        )
 
 
 def _loops_are_free(space: ImperfectMapspace) -> bool:
@@ -215,103 +279,24 @@ def _loops_are_free(space: ImperfectMapspace) -> bool:
     return all(isinstance(each, KeepConstraint) for each in space.constraints)
 
 
-def _raised(
-    session: Session,
-    space: ImperfectMapspace,
-    joint: JointBound,
-    goal: Goal,
-    floor: Fraction | None,
-    best: EvaluatedMapping | None,
-    gap: float,
-    most: int = MOST_CHOICES,
-    effort: float = inf,
-) -> tuple[Fraction | None, EvaluatedMapping | None, bool]:
-    """The lower bound, raised by one that looks at all tensors together, as far as that tells
-    whether a mapping is better than the best one by more than the gap; the best mapping, perhaps
-    one that this bound met; and whether more time or effort would tell nothing more. `most` and
-    `effort`: see `JointBound`.
-    """
-    if floor is None or best is None or _reached(floor, best, goal, gap):
-        return floor, best, False
-    incumbent = Incumbent(session.spec, space, goal, gap, best, _reporter(session, goal, ()))
-    joint.found, joint.most, joint.effort = incumbent.offer, most, effort
-    try:
-        with suppress(LimitReached), running(session.clock):
-            floor = max(floor, joint.goal(goal, incumbent.target))
-    except ValueError:
-        return floor, incumbent.best, False
-    return floor, incumbent.best, not joint.ended_early
-
-
-def _improved(
-    session: Session,
-    space: ImperfectMapspace,
-    tables: dict[str, Ints],
-    goal: Goal,
-    best: EvaluatedMapping | None,
-) -> EvaluatedMapping | None:
-    """The best mapping that local search meets from `best`, and from a mapping of perfect factors
-    of the problem padded to the sizes that the limit of perfect factors names. `tables`: the chains
-    of bounds of each dimension, where they have been listed.
-    """
-    starts = [] if best is None else [best.mapping]
-    padded = _padded(session, space, goal) if best is not None else None
-    if padded is not None:
-        starts.append(padded)
-    value = None if best is None else goal.rank(best.statistics)
-    for start in starts:
-        if session.clock.over:
-            break
-        search = LocalSearch(session.spec, space, goal, tables, session.settings.seed)
-        with suppress(TimeUp), running(session.clock):
-            found = EvaluatedMapping(*search.best_from(start, lambda: session.clock.over))
-            rank = goal.rank(found.statistics)
-            if value is None or rank < value:
-                best, value = found, rank
-                _reporter(session, goal, ())(found)
-    return best
-
-
-def _padded(session: Session, space: ImperfectMapspace, goal: Goal) -> Mapping | None:
-    """A legal mapping of the padded problem, cut to the sizes of the problem; None where perfect
-    factors leave too little on the table, or there is none.
-    """
-    spec, problem = session.spec, space.problem
-    limit = perfect_limit(space.architecture, problem, spec.constraints)
-    if limit is None or session.clock.over:
-        return None
-    sizes = {**problem.bounds, **limit.padded}
-    larger = replace(spec, problem=replace(problem, bounds=sizes), mapping=None)
-    with suppress(TimeUp), running(session.clock):
-        found = begin(replace(session, spec=larger, on_progress=None), goal).mapping
-        if found is not None:
-            cut = trimmed(space, found)
-            if is_legal(spec, cut) and space.contains(cut):
-                return cut
-    return None
-
-
 def refuse_negative_energies(spec: Spec) -> None:
     """Raises: InputError if an access or an operation costs less than nothing."""
-    for level in spec.need_architecture().levels:
-        energy = level.energy
-        if min(energy.read, energy.fill, energy.update, energy.leak) < 0:
+    units = spec.need_architecture().arithmetic
+    charged: list[tuple[Buffer | Arithmetic, Fraction]] = [
+        (each, min(each.energy.read, each.energy.fill, each.energy.update, each.energy.leak))
+        for each in spec.need_architecture().levels
+    ]
+    for each, least in [*charged, (units, min(units.energy, units.leak))]:
+        if least < 0:
             raise InputError(
-                f"{level.name} has an energy below zero; imperfect factors are not supported then",
-                level.location,
+                f"{each.name} has an energy below zero; imperfect factors are not supported then",
+                each.location,
                 "use perfect factors",
             )
-    units = spec.need_architecture().arithmetic
-    if min(units.energy, units.leak) < 0:
-        raise InputError(
-            f"{units.name} has an energy below zero; imperfect factors are not supported then",
-            units.location,
-            "use perfect factors",
-        )
 
 
 def _start(
-    session: Session, goals: Objective, gap: float
+    session: Session, space: ImperfectMapspace, goals: Objective, gap: float
 ) -> tuple[EvaluatedMapping | None, tuple[str, ...]]:
     """A mapping to begin with: the given one, or the best of perfect factors."""
     found: list[tuple[EvaluatedMapping, tuple[str, ...]]] = []
@@ -322,8 +307,6 @@ def _start(
         sort = "optimal" if perfect.status == "optimal" else "best known"
         note = f"the search began with the {sort} mapping of perfect factors"
         found.append((EvaluatedMapping(perfect.mapping, perfect.evaluation), (note,)))
-    spec = session.spec
-    space = ImperfectMapspace(spec.need_architecture(), spec.need_problem(), spec.constraints)
     given, notes, _ = given_start(session, space)
     if given is not None:
         statistics = evaluate(space.architecture, space.problem, given)
@@ -334,24 +317,6 @@ def _start(
     ranks = [tuple(goal.rank(each.statistics) for goal in goals.goals) for each, _ in found]
     best, why = found[ranks.index(min(ranks))]
     return best, (*notes, *why)
-
-
-def _reporter(
-    session: Session, goal: Goal, searches: Sequence[ImperfectSearch]
-) -> Callable[[EvaluatedMapping], None]:
-    def report(found: EvaluatedMapping) -> None:
-        if session.on_progress is not None:
-            bound = searches[0].bound if searches else None
-            session.on_progress(
-                Progress(
-                    goal.shown(goal.rank(found.statistics)),
-                    None if bound is None else float(goal.shown_below(bound)),
-                    session.clock.seconds,
-                    goal.name,
-                )
-            )
-
-    return report
 
 
 def proof_of(search: ImperfectSearch) -> dict[str, Any]:
@@ -371,35 +336,3 @@ def _proof(goal: Goal, cells: int, evaluated: int, gap: float) -> dict[str, Any]
         "evaluated": evaluated,
         "tolerance": gap,
     }
-
-
-def _reached(floor: Fraction | None, best: EvaluatedMapping | None, goal: Goal, gap: float) -> bool:
-    """Whether no mapping is better than the best one by more than the gap."""
-    if floor is None or best is None:
-        return False
-    return floor >= goal.rank(best.statistics) * (1 - Fraction(gap))
-
-
-def _solution(
-    session: Session,
-    goals: Objective,
-    best: EvaluatedMapping | None,
-    bound: Fraction | None,
-    proven: bool,
-    proofs: Sequence[dict[str, Any]],
-    notes: tuple[str, ...],
-) -> Solution:
-    timer = session.timer
-    mapspace = describe(session.space, session.spec.constraints) | {"factors": "imperfect"}
-    checks = (*notes, *CHECKS) if best is not None else notes
-    certificate = Certificate(mapspace, ENGINE, session.settings.seed, {}, tuple(proofs), checks)
-    if best is None:
-        status: Status = "infeasible" if proven else "unknown"
-        return Solution(status, goals, None, None, None, bound, certificate, timer.seconds)
-    statistics = session.checked(best.mapping, best.statistics, bound, goals)
-    timer.lap("check")
-    status = "optimal" if proven else "feasible"
-    value = goals.goals[0].rank(statistics)
-    return Solution(
-        status, goals, best.mapping, statistics, value, bound, certificate, timer.seconds
-    )

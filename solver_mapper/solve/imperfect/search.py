@@ -56,6 +56,15 @@ class EvaluatedMapping:
     mapping: Mapping
     statistics: Statistics
 
+    def target(self, goal: Goal, gap: float) -> Fraction:
+        """A bound that reaches it proves the mapping within the gap."""
+        return goal.rank(self.statistics) * (1 - Fraction(gap))
+
+
+def proves(bound: Fraction | None, best: EvaluatedMapping | None, goal: Goal, gap: float) -> bool:
+    """Whether no mapping is better than the best one by more than the gap."""
+    return bound is not None and best is not None and bound >= best.target(goal, gap)
+
 
 @dataclass
 class Tree:
@@ -221,9 +230,7 @@ class ImperfectSearch:
 
     def _reached(self) -> bool:
         """Whether `floor` proves the best mapping."""
-        if self.best is None:
-            return False
-        return self.floor >= self.goal.rank(self.best.statistics) * (1 - Fraction(self.gap))
+        return proves(self.floor, self.best, self.goal, self.gap)
 
     def _least_open(self) -> float:
         return min((pool.least for pool in self._pools.values()), default=np.inf)
