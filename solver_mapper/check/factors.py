@@ -4,7 +4,7 @@ and caps on figures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from math import prod
 
@@ -131,26 +131,12 @@ def product(
     )
 
 
-METRIC_VALUES: Mapping[str, Callable[[Statistics], Fraction]] = {
-    "cycles": lambda statistics: Fraction(statistics.cycles),
-    "energy_pj": lambda statistics: statistics.energy_pj,
-    "edp": lambda statistics: statistics.energy_pj * statistics.cycles,
-    "last_level_accesses": lambda statistics: Fraction(statistics.last_level_accesses),
-}
-"""What `MetricConstraint.metric` means."""
-
-
-def within(constraint: MetricConstraint, statistics: Statistics) -> bool:
-    """Whether a mapping with these figures obeys a cap."""
-    value = METRIC_VALUES[constraint.metric](statistics)
-    return value < constraint.most or (value == constraint.most and not constraint.strict)
-
-
 def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Violation]:
     """The violation of a cap on a metric, if `statistics` exceed it."""
-    if within(constraint, statistics):
+    limit = constraint.limit
+    value = limit.goal.rank(statistics)
+    if limit.holds(value):
         return
-    value = METRIC_VALUES[constraint.metric](statistics)
     found, most = (
         f"{int(each):,}" if each.denominator == 1 else f"{float(each):,.6g}"
         for each in (value, constraint.most)

@@ -8,8 +8,10 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
+from solver_mapper.core.objective import Limit, parse_objective
 from solver_mapper.errors import NOWHERE, SourceLocation
 
 Kind = Literal["temporal", "spatial"]
@@ -25,6 +27,8 @@ HOLDS: Mapping[str, Callable[[int, int], bool]] = {
 """What each comparison means."""
 
 
+_GOALS = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
+"""How goals name what caps limit, where their names differ."""
 HARDWARE = "hardware"
 """The origin of constraints that no user wrote and none can lift: what the architecture's own shape
 means.
@@ -146,6 +150,12 @@ class MetricConstraint(Constraint):
     metric: str
     most: Fraction
     strict: bool = False
+
+    @cached_property
+    def limit(self) -> Limit:
+        """The same as a limit on a goal."""
+        goal = parse_objective(_GOALS.get(self.metric, self.metric)).goals[0]
+        return Limit(goal, Fraction(self.most), self.strict)
 
 
 Constraints = tuple[Constraint, ...]

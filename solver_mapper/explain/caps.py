@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from solver_mapper.check.factors import METRIC_VALUES
 from solver_mapper.check.loops import bound_of
 from solver_mapper.core.clock import Clock
 from solver_mapper.core.constraints import (
@@ -46,7 +45,7 @@ from solver_mapper.mapspace.space import build_space
 from solver_mapper.solve.cpsat.engine import Settings
 from solver_mapper.solve.legality.model import units_of
 from solver_mapper.solve.legality.queries import legal_mapping
-from solver_mapper.solve.prepare import goal_of, prepare
+from solver_mapper.solve.prepare import prepare
 
 PATIENCE = 10.0
 """Seconds for one search."""
@@ -122,11 +121,10 @@ def _minimize(
     architecture, problem = spec.need_architecture(), spec.need_problem()
     space = build_space(architecture, problem, spec.constraints, latency(architecture))
     search = prepare(space, Settings(), clock, on_progress)
-    proven = search.minimize(Objective((goal_of(cap),)))
+    goal = cap.limit.goal
+    proven = search.minimize(Objective((goal,)))
     if search.best is not None:
-        return _Least(
-            search.best.mapping, METRIC_VALUES[cap.metric](search.best.statistics), proven
-        )
+        return _Least(search.best.mapping, goal.rank(search.best.statistics), proven)
     if not proven:
         raise LimitReached(
             "the time limit was reached before it was clear whether the caps on figures can be met"

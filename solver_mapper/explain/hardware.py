@@ -35,5 +35,4 @@ def implied_by_hardware(requirement: Requirement, spec: Spec) -> str:
         ),
     }
     floor, why = floors.get(requirement.metric, (Fraction(0), ""))
-    met = floor < requirement.most if requirement.strict else floor <= requirement.most
-    return "" if met else why
+    return "" if requirement.limit.holds(floor) else why

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from fractions import Fraction
 
 from solver_mapper.core.clock import Clock
-from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.objective import GAP, Goal, Limit, parse_objective
+from solver_mapper.core.objective import GAP
 from solver_mapper.core.progress import Progress
 from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.energy import energy_unit
@@ -56,13 +54,5 @@ def prepare(
     )
     if all(each.free for networks in networks_below(space.architecture) for each in networks):
         search.energy_unit = energy_unit(space.architecture, space.problem.macs)
-    search.limits = tuple(
-        Limit(goal_of(each), Fraction(each.most), strict=each.strict) for each in space.caps
-    )
+    search.limits = tuple(each.limit for each in space.caps)
     return search
-
-
-def goal_of(constraint: MetricConstraint) -> Goal:
-    """The goal whose value a cap limits."""
-    names = {"cycles": "delay", "energy_pj": "energy", "last_level_accesses": "last-level-accesses"}
-    return parse_objective(names.get(constraint.metric, constraint.metric)).goals[0]

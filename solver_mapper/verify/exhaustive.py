@@ -49,7 +49,8 @@ class Exhaustive:
     """
 
     def __init__(self, mapspace: EnumeratedMapspace, limits: Sequence[Limit] = ()):
-        self.mapspace, self._limits = mapspace, limits
+        caps = [each for each in mapspace.constraints if isinstance(each, MetricConstraint)]
+        self.mapspace, self._limits = mapspace, [*limits, *(each.limit for each in caps)]
         self.enumerated = 0
         architecture, problem = mapspace.architecture, mapspace.problem
         self.unit = energy_unit(architecture, problem.macs)
@@ -63,11 +64,6 @@ class Exhaustive:
             (level, buffer.capacity, ceil(buffer.capacity * buffer.min_utilization))
             for level, buffer in enumerate(architecture.levels)
             if buffer.capacity is not None
-        ]
-        self._caps = [
-            constraint
-            for constraint in mapspace.constraints
-            if isinstance(constraint, MetricConstraint)
         ]
         self._limited = [
             (level, buffer)
@@ -164,20 +160,8 @@ class Exhaustive:
 
     def _capped(self, outcome: MappingMetrics) -> bool:
         """Whether the figures keep to their caps and limits."""
-        energy = Fraction(outcome.energy, self.unit)
-        values: dict[str, Number] = {
-            "cycles": outcome.cycles,
-            "energy_pj": energy,
-            "edp": energy * outcome.cycles,
-            "last_level_accesses": outcome.last_level,
-        }
-        return all(
-            values[cap.metric] < cap.most or (values[cap.metric] == cap.most and not cap.strict)
-            for cap in self._caps
-        ) and all(
-            limit.holds(Fraction(_rank(limit.goal, outcome._replace(energy=energy))))
-            for limit in self._limits
-        )
+        exact = outcome._replace(energy=Fraction(outcome.energy, self.unit))
+        return all(limit.holds(Fraction(_rank(limit.goal, exact))) for limit in self._limits)
 
     def _outcome(self, steps: int, chosen: tuple[BypassOption, ...]) -> MappingMetrics:
         times = [

@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from solver_mapper.core.constraints import MetricConstraint
-from solver_mapper.core.objective import Objective
+from solver_mapper.core.objective import Goal, Objective
 from solver_mapper.verify.boxes import Mapspace
 
 
@@ -30,25 +30,21 @@ class Target(NamedTuple):
 
     def values(self, least: Least) -> list[Fraction]:
         """Least values of all goals."""
+        return [self._value(goal, least) for goal in self.objective.goals]
+
+    def _value(self, goal: Goal, least: Least) -> Fraction:
         figures = {
             "energy": Fraction(least.energy, self.space.unit),
             "delay": Fraction(least.cycles),
+            "last-level-accesses": Fraction(least.last_level),
         }
-        figures["last-level-accesses"] = Fraction(least.last_level)
-        return [
-            prod((figures[metric] ** power for metric, power in goal.powers), start=Fraction(1))
-            for goal in self.objective.goals
-        ]
+        return prod((figures[metric] ** power for metric, power in goal.powers), start=Fraction(1))
 
     def excludes(self, least: Least) -> bool:
         """Whether no mapping with at least these figures is legal and better."""
-        energy, cycles = Fraction(least.energy, self.space.unit), least.cycles
-        capped = {"cycles": cycles, "energy_pj": energy, "edp": energy * cycles}
-        capped["last_level_accesses"] = least.last_level
-        for cap in self.space.all(MetricConstraint):
-            if capped[cap.metric] > cap.most or (cap.strict and capped[cap.metric] == cap.most):
-                return True
-        return not self.better(self.values(least))
+        limits = [cap.limit for cap in self.space.all(MetricConstraint)]
+        legal = all(limit.holds(self._value(limit.goal, least)) for limit in limits)
+        return not legal or not self.better(self.values(least))
 
     def better(self, values: list[Fraction]) -> bool:
         """Whether a mapping of these values is better by more than the gap."""

@@ -16,7 +16,6 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from solver_mapper.check.factors import within
 from solver_mapper.check.mapping import is_legal
 from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
@@ -192,7 +191,8 @@ class ImperfectSearch:
     def __post_init__(self) -> None:
         space = self.tree.space
         self._evaluate = Evaluator(space.architecture, space.problem).evaluate
-        self._caps = [c for c in space.constraints if isinstance(c, MetricConstraint)]
+        caps = [c for c in space.constraints if isinstance(c, MetricConstraint)]
+        self._limits = (*self.limits, *(cap.limit for cap in caps))
         bare = tuple(c for c in space.constraints if not isinstance(c, MetricConstraint))
         self._bare = replace(self.tree.spec, constraints=bare)
         self._pools: dict[Plan, _Pool] = {}
@@ -291,20 +291,12 @@ class ImperfectSearch:
         return keep
 
     def _values(self, plan: Plan, nodes: Nodes) -> Floats:
-        """Bounds of the goal; infinite where a limit or a cap excludes all mappings."""
+        """Bounds of the goal; infinite where a limit excludes all mappings."""
         energy, cycles, last = self.tree.bounds.least(plan, nodes)
         figures = {"energy": energy, "delay": cycles, "last-level-accesses": last}
         value = self._rank(self.goal, figures)
-        for limit in self.limits:
+        for limit in self._limits:
             value[self._rank(limit.goal, figures) * (1 - NOISE) > float(limit.rank)] = np.inf
-        names = {
-            "cycles": cycles,
-            "energy_pj": energy,
-            "edp": energy * cycles,
-            "last_level_accesses": last,
-        }
-        for cap in self._caps:
-            value[names[cap.metric] * (1 - NOISE) > float(cap.most)] = np.inf
         return value
 
     @staticmethod
@@ -432,9 +424,7 @@ class ImperfectSearch:
 
     def _offer(self, found: EvaluatedMapping) -> None:
         statistics = found.statistics
-        if not all(within(cap, statistics) for cap in self._caps):
-            return
-        if not all(limit.admits(statistics) for limit in self.limits):
+        if not all(limit.admits(statistics) for limit in self._limits):
             return
         if self.best is None or self._key(statistics) < self._key(self.best.statistics):
             self.best = found

@@ -119,10 +119,10 @@ class SpatialChoice:
             energy = energy + self.operands[number] * parts
         return int(steps[costs.rank(energy, cycles) < target].max(initial=least))
 
-    def ranks(
+    def ranking(
         self, cycles: CycleRange, entering: float, price: float = 0.0
     ) -> Callable[[Ended], Floats]:
-        """The rank of temporal loops within a range of cycles, each of which has a price where a
+        """What ranks temporal loops within a range of cycles, each of which has a price where a
         port needs it. `entering`: what enters levels at least, without that price.
 
         For a given sum of both the rank is least at one of two ends: with the fewest cycles, or

@@ -102,12 +102,12 @@ class Walks:
         entering: float = 0.0,
         price: float = 0.0,
     ) -> TemporalWalk:
-        """A walk for all numbers of cycles, or for a range of them; see `SpatialChoice.ranks`."""
+        """A walk for all numbers of cycles, or for a range of them; see `SpatialChoice.ranking`."""
         cycles = CycleRange(choice.cycles, choice.cycles) if cycles is None else cycles
         return TemporalWalk(
             fetches,
             most,
-            choice.ranks(cycles, entering, price),
+            choice.ranking(cycles, entering, price),
             exact=stage >= EXACT,
             fine=stage == FINE,
             budget=budget,
