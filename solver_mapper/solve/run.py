@@ -1,4 +1,4 @@
-"""The road of `solve`: a mapping to start from, the compiled search, checks, the answer.
+"""The steps of `solve`: a mapping to start from, the compiled search, checks, the answer.
 
 open_session -> begin -> Session.search -> Search.minimize -> Session.checked -> Solution
 

@@ -81,7 +81,7 @@ class ImperfectMapspace(EnumeratedMapspace):
         return max(found, default=1) == constraint.last
 
     def contains(self, mapping: Mapping) -> bool:
-        """Whether a mapping that makes up the problem is one of this mapspace. Meshes are judged,
+        """Whether a mapping that makes up the problem is one of this mapspace. Meshes are checked,
         capacities are not.
         """
         whole = replace(

@@ -26,7 +26,7 @@ from solver_mapper.solve.legality.model import Legal, legal_model
 from solver_mapper.solve.legality.queries import least
 
 _TRIES = 200
-"""Mappings that are evaluated before the search gives up."""
+"""Mappings that are evaluated before the search ends without one."""
 Cost = tuple[list[cp_model.LinearExprT], int]
 """Terms of what is to be small, and the most that they can be together."""
 

@@ -176,7 +176,7 @@ def _constraint_cuts(
     """What each constraint cuts that somebody wrote. Constraints about reuse cut nothing: they say
     what mappings do, not which there are.
     """
-    judged = [
+    examined = [
         constraint
         for constraint in constraints
         if is_changeable(constraint)
@@ -189,13 +189,15 @@ def _constraint_cuts(
             counter.total,
             location=constraint.location,
         )
-        for constraint in judged
+        for constraint in examined
     ]
-    redundant = [constraint for constraint, cut in zip(judged, cuts, strict=True) if cut.redundant]
+    redundant = [
+        constraint for constraint, cut in zip(examined, cuts, strict=True) if cut.redundant
+    ]
     spare = _spare(spec, constraints, redundant, counter.total)
     return tuple(
         replace(cut, spare=constraint in spare)
-        for constraint, cut in zip(judged, cuts, strict=True)
+        for constraint, cut in zip(examined, cuts, strict=True)
     )
 
 

@@ -223,7 +223,7 @@ def invalid_model(model: cp_model.CpModel, what: str) -> SolverMapperError:
 
 
 def left_behind() -> bool:
-    """Whether a run that was given up still computes: the process should end without waiting."""
+    """Whether an abandoned run still computes: the process should end without waiting."""
     return any(
         isinstance(thread, _Running) and not thread.ended.is_set()
         for thread in threading.enumerate()

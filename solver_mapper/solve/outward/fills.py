@@ -52,7 +52,7 @@ class Fills:
         return self._known[key]
 
     def forget(self) -> None:
-        """Give up what is kept: each level is asked for at one time."""
+        """Discard what is kept: each level is asked for at one time."""
         self._known.clear()
 
     def again(self, level: int, number: int) -> Floats:

@@ -43,13 +43,13 @@ class _Place:
 class Places:
     """All places of one walk.
 
-    first: where it begins. `horizon`: rows that need as much are given up; all that wait would, if
+    first: where it begins. `horizon`: rows that need as much are discarded; all that wait would, if
            it is minus infinity.
     """
 
     def __init__(self, first: InnerMappings, horizon: float):
         self.horizon = horizon
-        self._nothing, self._given_up = first.take(slice(0, 0)), inf
+        self._nothing, self._discarded = first.take(slice(0, 0)), inf
         self._at: dict[Key, _Place] = defaultdict(_Place)
         self.arrive(("start",), first)
 
@@ -57,7 +57,7 @@ class Places:
     def beyond(self) -> float:
         """The least that any row needs from which the walk has not gone on."""
         left = [needed(rows) for place in self._at.values() for rows in place.left]
-        return min([self._given_up, *left])
+        return min([self._discarded, *left])
 
     def any_at(self, key: Key) -> bool:
         """Whether there are rows at a step from which the walk has not gone on."""
@@ -81,7 +81,7 @@ class Places:
         """Rows wait at a step for a higher target, unless that would be too high."""
         wanted = rows.least * (1 - NOISE) < self.horizon
         if not wanted.all():
-            self._given_up = min(self._given_up, needed(rows.take(~wanted)))
+            self._discarded = min(self._discarded, needed(rows.take(~wanted)))
             rows = rows.take(wanted)
         if len(rows):
             self._at[key].waiting.append(rows)
@@ -107,7 +107,7 @@ class Places:
         return new, joined(wanted)
 
     def forget(self, horizon: float) -> None:
-        """Give up what needs as much as that."""
+        """Discard what needs as much as that."""
         self.horizon = min(self.horizon, horizon)
         for key, place in self._at.items():
             waiting, place.waiting = place.waiting, []
@@ -115,7 +115,7 @@ class Places:
                 self.wait(key, rows)
 
     def limit(self, most: int, target: float) -> None:
-        """Keep no more than so many rows: give up those waiting that need the most, and compare
+        """Keep no more than so many rows: discard those waiting that need the most, and compare
         with no rows that went on, if need be.
 
         Raises: LimitReached if there are too many that may lead below the target.

@@ -36,11 +36,11 @@ def branch_problems(branch: EinsumPath, unknown: Set[int] = frozenset()) -> Iter
             id(node) in unknown and isinstance(node, (Temporal, Spatial)) for node in branch.nodes
         ),
     )
-    judge_homes = not any(
+    check_homes = not any(
         id(node) in unknown and isinstance(node, (Storage, Toll)) for node in branch.nodes
     )
     for tensor in einsum.tensors:
-        if branch.holders(tensor) or judge_homes:
+        if branch.holders(tensor) or check_homes:
             yield from _held(branch, tensor)
     for hold in branch.holds:
         yield from _in_pieces(branch, hold)
