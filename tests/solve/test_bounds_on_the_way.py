@@ -31,17 +31,13 @@ from solver_mapper.solve.outward import layouts, mesh_sharing
 from solver_mapper.solve.outward.aim import Aim
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
-from solver_mapper.solve.outward.moves import (
-    Move,
-    Moves,
-    charged,
-    empty,
-    hold,
-    mesh_filled,
-    repeat,
-    spread,
-    windows_placed,
-)
+from solver_mapper.solve.outward.moves.empty import empty
+from solver_mapper.solve.outward.moves.full_meshes import mesh_filled, windows_placed
+from solver_mapper.solve.outward.moves.move import Move, Moves
+from solver_mapper.solve.outward.moves.network_orders import charged
+from solver_mapper.solve.outward.moves.spatial_loops import spread
+from solver_mapper.solve.outward.moves.stores import hold
+from solver_mapper.solve.outward.moves.temporal_loops import repeat
 from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.walk import Walk, spatial_orders
 from solver_mapper.verify.mapspace import EnumeratedMapspace

@@ -19,7 +19,10 @@ from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.aim import Aim
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Floats, InnerMappings, Ints, Outside, joined
-from solver_mapper.solve.outward.moves import Move, Moves, empty, mesh_filled, repeat
+from solver_mapper.solve.outward.moves.empty import empty
+from solver_mapper.solve.outward.moves.full_meshes import mesh_filled
+from solver_mapper.solve.outward.moves.move import Move, Moves
+from solver_mapper.solve.outward.moves.temporal_loops import repeat
 from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.walk import Walk
 from tests.campaigns import in_campaigns

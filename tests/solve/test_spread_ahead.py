@@ -17,7 +17,10 @@ from solver_mapper.solve.outward import remaining, spread_ahead
 from solver_mapper.solve.outward.ahead import Ahead
 from solver_mapper.solve.outward.aim import Aim, least_cycles, rank
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
-from solver_mapper.solve.outward.moves import Move, Moves, empty, hold, repeat
+from solver_mapper.solve.outward.moves.empty import empty
+from solver_mapper.solve.outward.moves.move import Move, Moves
+from solver_mapper.solve.outward.moves.stores import hold
+from solver_mapper.solve.outward.moves.temporal_loops import repeat
 from solver_mapper.solve.outward.remaining import least_rank
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.sliding import Sliding

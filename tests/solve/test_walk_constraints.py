@@ -27,7 +27,7 @@ from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Outside, joined
-from solver_mapper.solve.outward.moves import empty
+from solver_mapper.solve.outward.moves.empty import empty
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns

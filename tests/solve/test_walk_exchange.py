@@ -27,7 +27,7 @@ from solver_mapper.core.primes import divisors, factorize
 from solver_mapper.core.problem import Problem
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.inner import InnerMappings, Outside
-from solver_mapper.solve.outward.moves import empty
+from solver_mapper.solve.outward.moves.empty import empty
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.constraints.random_designs import random_constraint
@@ -193,12 +193,11 @@ def grown(costs: Costs, rows: InnerMappings, added: Added) -> InnerMappings | No
     )
     if not np.all(may):
         return None
-    here, products, laid = loops.with_loop(rows, level, dim, bound, place)
     tile, meshes = rows.tile.copy(), rows.meshes.copy()
     tile[:, dim] *= bound
     if place is not None:
         meshes[:, place] *= bound
-    return replace(rows, tile=tile, meshes=meshes, here=here, products=products, laid=laid)
+    return replace(loops.with_loop(rows, level, dim, bound, place), tile=tile, meshes=meshes)
 
 
 def states(

@@ -18,7 +18,7 @@ from solver_mapper.solve.outward.bandwidth import cycles_of, rounded
 from solver_mapper.solve.outward.clusters import idling_energy
 from solver_mapper.solve.outward.costs import ENDS, NOISE, Costs
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
-from solver_mapper.solve.outward.moves import hopping, linking
+from solver_mapper.solve.outward.moves.network_charges import hopping, linking
 from solver_mapper.solve.outward.outer_levels import OuterLevels, Spared, spared_by
 from solver_mapper.solve.outward.sharing import Share, largest, most_shared
 from solver_mapper.solve.outward.sliding import ROUNDED

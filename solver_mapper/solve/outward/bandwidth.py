@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from solver_mapper.solve.outward.costs import NOISE, Costs
+from solver_mapper.solve.outward.draft import Draft
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints
 from solver_mapper.solve.outward.sliding import ROUNDED, AtRisk, Sliding, Sparing
 
@@ -30,35 +31,32 @@ SAME = 1e-12
 """How far sums of doubles are apart, relative, that mean the same."""
 
 
-def held_words(
-    costs: Costs, rows: InnerMappings, level: int, held: Sequence[int]
-) -> tuple[Floats, Floats]:
-    """`InnerMappings.moved` and `pending` if `level` comes to hold the tensors `held`. Partial sums
-    whose tiles are not what their iterations touch fill nothing here.
+def hold_words(costs: Costs, draft: Draft, level: int, held: Sequence[int]) -> None:
+    """Count what `level` moves of the tensors `held`, if it comes to hold these. Partial sums whose
+    tiles are not what their iterations touch fill nothing here.
     """
-    moved, pending = rows.moved.copy(), rows.pending.copy()
     if level not in costs.slow:
-        return moved, pending
-    place = costs.slow.index(level)
+        return
+    place, rows = costs.slow.index(level), draft.rows
     for n in held:
         if level < costs.first_holder[n]:
             continue
         filled = level > costs.first_holder[n]
         tensor, due, is_open = costs.tensors[n], rows.due[:, n], rows.open[:, n]
-        moved[:, n, place, OFF] = costs.room(level)
+        moved, pending = draft.moved[:, n, place], draft.pending[:, n, place]
+        moved[:, OFF] = costs.room(level)
         if tensor.ranks:
             if tensor.written:
-                moved[:, n, place, OFF] = tensor.span
-            moved[:, n, place, SENT] = np.maximum(due, tensor.words)
-            moved[:, n, place, FILLED] = costs.base(n, rows.tile) if filled else 0.0
+                moved[:, OFF] = tensor.span
+            moved[:, SENT] = np.maximum(due, tensor.words)
+            moved[:, FILLED] = costs.base(n, rows.tile) if filled else 0.0
             continue
-        moved[:, n, place, SENT] = np.where(is_open, rows.anew[:, n], due)
-        pending[:, n, place, SENT] = np.where(is_open, rows.sends[:, n], 0.0)
+        moved[:, SENT] = np.where(is_open, rows.anew[:, n], due)
+        pending[:, SENT] = np.where(is_open, rows.sends[:, n], 0.0)
         if filled and (tensor.exact or not tensor.written):
-            pending[:, n, place, FILLED] = 1.0
+            pending[:, FILLED] = 1.0
         if tensor.exact:
-            moved[:, n, place, OFF] = tensor.words if tensor.written else 0.0
-    return moved, pending
+            moved[:, OFF] = tensor.words if tensor.written else 0.0
 
 
 def moved_by_levels(

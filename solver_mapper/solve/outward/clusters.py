@@ -17,6 +17,7 @@ import numpy as np
 
 from solver_mapper.solve.outward.bandwidth import SAME
 from solver_mapper.solve.outward.costs import Costs
+from solver_mapper.solve.outward.draft import Draft
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside
 from solver_mapper.solve.outward.sliding import AtRisk, Sliding
 
@@ -24,6 +25,16 @@ LEAST, MOST, DUE, FIRST = range(4)
 """Columns of `InnerMappings.shared`."""
 PAID = slice(2)
 """The first two of these."""
+
+
+def share_costs(
+    costs: Costs, draft: Draft, n: int, level: int, paid: Floats, due: Floats | float = 0.0
+) -> None:
+    """Note what `level` pays of a tensor that it comes to hold, if it has clusters."""
+    if level in costs.clustered:
+        mine = draft.shared[:, n, costs.clustered.index(level)]
+        mine[:, PAID], mine[:, DUE] = paid[:, None], due
+        mine[:, FIRST] = costs.first_times(n, level)
 
 
 def paid_by_levels(

@@ -14,6 +14,7 @@ which of two leaves more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from math import prod
 
@@ -87,11 +88,11 @@ class LoopConstraints:
 
     def with_loop(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int | None
-    ) -> tuple[Ints, Ints, Ints]:
-        """`here`, `products` and `laid` of the rows with a loop more, temporal without an axis."""
-        here, products, laid = rows.here, rows.products, rows.laid
+    ) -> InnerMappings:
+        """The rows with a loop more in `here`, `products` and `laid`, temporal without an axis."""
         if not self.any:
-            return here, products, laid
+            return rows
+        here, laid = rows.here, rows.laid
         slot = self._slot(level) + (axis is None)
         if axis is None:
             here = here.copy()
@@ -99,7 +100,8 @@ class LoopConstraints:
         else:
             laid = self._meshes[level].with_loop(laid, dim, axis)
         growing = [(slot, dim) in limit.loops for limit in self._limits]
-        return here, products * np.where(growing, bound, 1), laid
+        products = rows.products * np.where(growing, bound, 1)
+        return replace(rows, here=here, products=products, laid=laid)
 
     def may_spread(
         self, rows: InnerMappings, level: int, dim: int, bound: int, axis: int

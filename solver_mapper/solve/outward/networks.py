@@ -3,9 +3,9 @@
 A word that enters pays by the cost model's own rules (`cost/timeloop/network_energy.py`), of which
 hops, and routers with them, depend on the order of the mesh's loops. What is charged for words that
 neighbours pass on is part of what these spare (`sliding.py`), or settled as soon as it is clear how
-often compute units pass on words that stay (`linking` in `moves.py`). Left out are old partial sums
-on their way down where words take hops: routers charge for no fewer words than enter then, nor than
-hops.
+often compute units pass on words that stay (`linking` in `moves/network_charges.py`). Left out are
+old partial sums on their way down where words take hops: routers charge for no fewer words than
+enter then, nor than hops.
 
 Where the next level inwards does not hold a tensor, the model counts hops of the words that it
 would take if it did (`bypass` in `cost/timeloop/accesses.py`), which may be fewer than those that

@@ -25,18 +25,13 @@ from solver_mapper.solve.outward.aim import Aim, most_energy
 from solver_mapper.solve.outward.costs import NOISE, Costs
 from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
-from solver_mapper.solve.outward.moves import (
-    Move,
-    Moves,
-    charged,
-    empty,
-    hold,
-    mesh_filled,
-    repeat,
-    splits,
-    spread,
-    windows_placed,
-)
+from solver_mapper.solve.outward.moves.empty import empty
+from solver_mapper.solve.outward.moves.full_meshes import mesh_filled, windows_placed
+from solver_mapper.solve.outward.moves.move import Move, Moves
+from solver_mapper.solve.outward.moves.network_orders import charged
+from solver_mapper.solve.outward.moves.spatial_loops import spread
+from solver_mapper.solve.outward.moves.stores import hold
+from solver_mapper.solve.outward.moves.temporal_loops import repeat, splits
 from solver_mapper.solve.outward.outer_levels import OuterLevels
 from solver_mapper.solve.outward.places import Key, Places, needed
 from solver_mapper.solve.outward.remaining import in_time, promising

@@ -424,12 +424,15 @@ class Sliding:
         """What networks will charge in pJ for each word that the next holder sends, as far as is
         known.
         """
-        network = rows.network[np.arange(len(rows)), self.column, self.outermost(rows)]
-        return np.asarray(network)
+        return np.asarray(rows.network[self.outermost_chain(rows)])
 
     def outermost(self, rows: InnerMappings) -> Ints:
         """The level of the outermost holder so far."""
         return self._by_chains(rows, "outermost", lambda state: state.chains[-1].level)
+
+    def outermost_chain(self, rows: InnerMappings) -> tuple[Ints, int, Ints]:
+        """Where arrays of chains (rows, windowed, depth + 1) have that of this holder."""
+        return np.arange(len(rows)), self.column, self.outermost(rows)
 
     def suppliers(self, rows: InnerMappings) -> Ints:
         """The level of each chain's next holder (rows, depth + 1), or -1."""
