@@ -31,9 +31,9 @@ SAME = 1e-12
 """How far sums of doubles are apart, relative, that mean the same."""
 
 
-def hold_words(costs: Costs, draft: Draft, level: int, held: Sequence[int]) -> None:
-    """Count what `level` moves of the tensors `held`, if it comes to hold these. Partial sums whose
-    tiles are not what their iterations touch fill nothing here.
+def count_moved(costs: Costs, draft: Draft, level: int, held: Sequence[int]) -> None:
+    """What `level` moves of the tensors that it comes to hold is counted, if it has a bandwidth.
+    Partial sums whose tiles are not what their iterations touch fill nothing here.
     """
     if level not in costs.slow:
         return

@@ -27,10 +27,10 @@ PAID = slice(2)
 """The first two of these."""
 
 
-def share_costs(
+def count_paid(
     costs: Costs, draft: Draft, n: int, level: int, paid: Floats, due: Floats | float = 0.0
 ) -> None:
-    """Note what `level` pays of a tensor that it comes to hold, if it has clusters."""
+    """What `level` pays of a tensor that it comes to hold is counted, if it has clusters."""
     if level in costs.clustered:
         mine = draft.shared[:, n, costs.clustered.index(level)]
         mine[:, PAID], mine[:, DUE] = paid[:, None], due

@@ -41,7 +41,7 @@ def spread(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 
 
 def _arrange(costs: Costs, draft: Draft, level: int, loop: Spread) -> None:
-    """Number the loops of the mesh with one more."""
+    """The loops of the mesh have another number with one more."""
     units = level == costs.depth - 1
     if units or (costs.networks and costs.networks.charge_below(level)):
         known, where = np.unique(draft.rows.arranged, return_inverse=True)
@@ -51,15 +51,12 @@ def _arrange(costs: Costs, draft: Draft, level: int, loop: Spread) -> None:
 
 def _multiply_instances(costs: Costs, draft: Draft, level: int, bound: int) -> None:
     """Each of `bound` times as many instances does what one did before, in as many fewer rounds."""
-    draft.pace[:] *= bound
-    draft.copies[:] *= bound
     draft.parents[..., level + 2 :] *= bound
     draft.used[:] *= [bound if inner > level else 1 for inner in costs.clustered]
-    draft.fetched[:] *= bound
-    draft.sent[:] *= bound
-    draft.moved[:] /= bound
-    draft.charged[:] /= bound
-    draft.lost[:] *= bound
+    for each in (draft.pace, draft.copies, draft.fetched, draft.sent, draft.lost):
+        each *= bound
+    for each in (draft.moved, draft.charged):
+        each /= bound
 
 
 def _multiply_first_times(costs: Costs, draft: Draft, n: int, bound: int) -> None:
@@ -72,7 +69,7 @@ def _multiply_first_times(costs: Costs, draft: Draft, n: int, bound: int) -> Non
 
 
 def _spread_windows(draft: Draft, sliding: Sliding, level: int, loop: Spread) -> None:
-    """Instances share words of windows."""
+    """Instances share some words of a tensor with windows."""
     rows, bound = draft.rows, loop.bound
     states, more = sliding.spread(rows, level, *loop)
     draft.states[:, sliding.column] = states
@@ -84,7 +81,7 @@ def _spread_windows(draft: Draft, sliding: Sliding, level: int, loop: Spread) ->
 
 
 def _spread_together(costs: Costs, draft: Draft, n: int, level: int, bound: int) -> None:
-    """All instances get the same words of a tensor, sent once if there is multicast."""
+    """All instances get the same words of a tensor, by multicast if it is not switched off."""
     is_open = draft.rows.open[:, n]
     _multiply_prices(draft, n, np.full(len(is_open), float(bound)))
     if level in costs.off[n].multicast:

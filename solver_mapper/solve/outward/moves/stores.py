@@ -7,8 +7,8 @@ from itertools import product
 
 import numpy as np
 
-from solver_mapper.solve.outward.bandwidth import hold_words, nearest, paced
-from solver_mapper.solve.outward.clusters import share_costs
+from solver_mapper.solve.outward.bandwidth import count_moved, nearest, paced
+from solver_mapper.solve.outward.clusters import count_paid
 from solver_mapper.solve.outward.costs import Costs
 from solver_mapper.solve.outward.draft import Draft
 from solver_mapper.solve.outward.inner import DOUBTFUL, InnerMappings
@@ -42,7 +42,7 @@ def _held(
     draft.supplied[:] = sum(1 << n for n in held) if charge else 0
     if level and held and costs.architecture.levels[level].block_size > 1:
         draft.doubts[:] |= DOUBTFUL
-    hold_words(costs, draft, level, held)
+    count_moved(costs, draft, level, held)
     for each in costs.sliding:
         if each.number in held:
             _hold_windows(costs, draft, each, level)
@@ -70,7 +70,7 @@ def _hold_windows(costs: Costs, draft: Draft, sliding: Sliding, level: int) -> N
         whole = nearest(words)
         draft.energy[:] += (whole - words) * send + costs.last_blocks(n, whole)
     draft.energy[:] += due * fill
-    share_costs(costs, draft, n, level, words * send + due * fill)
+    count_paid(costs, draft, n, level, words * send + due * fill)
     draft.due[:, n] = due
     tile = costs.tensors[n].tile_words(rows.tile)
     draft.fetched[:, column, level] = draft.sent[:, column, level] = tile
@@ -94,6 +94,6 @@ def _hold_plain(costs: Costs, draft: Draft, n: int, level: int) -> None:
     if not level and any(costs.block_prices[n]):
         words = anew + sends * costs.base(n, rows.tile)
         draft.energy[:] += costs.last_blocks(n, np.where(is_open, words, due))
-    share_costs(costs, draft, n, level, now, later)
+    count_paid(costs, draft, n, level, now, later)
     draft.due[:, n] = np.where(is_open, due, 0.0) + later
     draft.open[:, n], draft.sends[:, n], draft.anew[:, n] = True, 1.0, 0.0

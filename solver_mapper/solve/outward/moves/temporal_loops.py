@@ -48,7 +48,7 @@ def repeat(costs: Costs, rows: InnerMappings, move: Move, number: int) -> InnerM
 
 
 def _repeat_windows(costs: Costs, draft: Draft, sliding: Sliding, dim: int, bound: int) -> None:
-    """Take off what the loop spares of a tensor with windows."""
+    """What the loop spares of a tensor with windows is taken off."""
     rows, n = draft.rows, sliding.number
     rounds: Floats = np.prod(costs.sizes / draft.tile, axis=1)
     less = sliding.repeated(rows, dim, bound, rounds)
