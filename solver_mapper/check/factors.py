@@ -134,7 +134,7 @@ def product(
 def metric(constraint: MetricConstraint, statistics: Statistics) -> Iterator[Violation]:
     """The violation of a cap on a metric, if `statistics` exceed it."""
     limit = constraint.limit
-    value = limit.goal.rank(statistics)
+    value = limit.goal.product(statistics)
     if limit.holds(value):
         return
     found, most = (

@@ -102,13 +102,18 @@ class Goal:
         """The metric, if the goal is just one."""
         return self.powers[0][0] if len(self.powers) == 1 else None
 
+    def product(self, statistics: HasStatistics) -> Fraction:
+        """The exact product of the metrics, of any magnitude."""
+        value = Fraction(1)
+        for metric, power in self.powers:
+            value *= figure(statistics, metric) ** power
+        return value
+
     def rank(self, statistics: HasStatistics) -> Fraction:
         """The exact product by which mappings are compared. Raises: InputError for one that no
         floating-point number can show.
         """
-        value = Fraction(1)
-        for metric, power in self.powers:
-            value *= figure(statistics, metric) ** power
+        value = self.product(statistics)
         if value.numerator.bit_length() - value.denominator.bit_length() > _MOST_BITS:
             raise out_of_range(self.name)
         return value
@@ -143,7 +148,7 @@ class Limit:
 
     def admits(self, statistics: HasStatistics) -> bool:
         """Whether these statistics stay within the limit."""
-        return self.holds(self.goal.rank(statistics))
+        return self.holds(self.goal.product(statistics))
 
     @property
     def above(self) -> float:

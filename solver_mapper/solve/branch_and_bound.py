@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, get_args
 
+from solver_mapper.core.constraints import MetricConstraint
 from solver_mapper.core.mapping import Mapping
 from solver_mapper.core.objective import Objective
 from solver_mapper.core.progress import Progress
@@ -67,16 +68,20 @@ def search_boxes(
     gap: float,
     most_nodes: int | None = None,
 ) -> BoxSearch:
-    """Search the mapspace of `session` from a legal mapping `start`, if there is one.
+    """Search the mapspace of `session` from a mapping `start` that is legal, but for caps perhaps,
+    if there is one.
 
     Args: `gap`, the accepted relative optimality gap; `most_nodes`, boxes that are split at most.
     """
     spec, first = session.spec, goals.goals[0]
     space = Mapspace(spec)
     evaluate = Evaluator(space.architecture, space.problem).evaluate
-    local = LocalSearch(spec, session.all_mappings, first, session.settings.seed)
+    caps = tuple(cap.limit for cap in space.all(MetricConstraint))
+    local = LocalSearch(spec, session.all_mappings, first, session.settings.seed, limits=caps)
     everything = Objective(goals.all)
     best = None if start is None else (start, evaluate(start))
+    if best is not None and not all(cap.admits(best[1]) for cap in caps):
+        best = None
     runs = nodes = evaluated = 0
     while True:
         ranks = None if best is None else tuple(goal.rank(best[1]) for goal in everything.goals)

@@ -136,7 +136,7 @@ def _uncompiled(
     bound `least` of branch and bound, if that came before.
     """
     best = None
-    if start.mapping is not None and hook is None:
+    if start.mapping is not None and hook is None and not session.violations(start.mapping):
         spec = session.spec
         statistics = evaluate(spec.need_architecture(), spec.need_problem(), start.mapping)
         best = Candidate(start.mapping, statistics)

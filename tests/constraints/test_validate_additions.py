@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import yaml
 
 import solver_mapper as sm
+from solver_mapper.check.factors import metric
+from solver_mapper.core.constraints import MetricConstraint
+from solver_mapper.core.results.statistics import Statistics
 from tests.constraints.designs import DESIGN, MAPPING, spatial, spec_with, temporal
 
 FIGURES = sm.evaluate(spec_with())
@@ -136,3 +141,11 @@ def test_all_violations_at_once() -> None:
         {"metrics": {"cycles": 1}, "spatial": {"product": "K <= 2"}}, spatial("GLB", factors="K=2")
     )
     assert [each.rule for each in sm.validate(spec).violations] == ["product", "factor", "metric"]
+
+
+def test_caps_are_compared_with_products_of_any_magnitude() -> None:
+    """No floating-point number can show this edp; it is above the cap all the same."""
+    figures = SimpleNamespace(cycles=10**9, energy_pj=Fraction(10) ** 300, last_level_accesses=1)
+    cap = MetricConstraint("", "cap", "edp", Fraction(10) ** 305)
+    (violation,) = metric(cap, cast(Statistics, figures))
+    assert violation.found == 10**309

@@ -13,7 +13,7 @@ import solver_mapper as sm
 from solver_mapper.cli import app
 from solver_mapper.deadline import TimeUp
 from solver_mapper.solve import run as solve_run
-from solver_mapper.solve.branch_and_bound import BoxSearch, search_boxes
+from solver_mapper.solve.branch_and_bound import BoxSearch, Engine, search_boxes
 from solver_mapper.solve.session import Session
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -36,6 +36,20 @@ def test_all_engines_agree(objective: str) -> None:
     }
     assert {solution.status for solution in values.values()} == {"optimal"}
     assert len({solution.value for solution in values.values()}) == 1
+
+
+@pytest.mark.parametrize("engine", ["branch-and-bound", "both"])
+def test_engines_obey_caps_that_the_first_mapping_breaks(engine: Engine) -> None:
+    """The mapping that a search begins with is legal, but may break caps on metrics."""
+    least = sm.solve(small(), "delay").value
+    assert isinstance(least, int)
+    cap = sm.constraints.cycles <= least
+    solution = sm.solve(small(), "energy", engine=engine, constraints=cap)
+    assert solution.status == "optimal" and solution.evaluation is not None
+    assert solution.evaluation.cycles == least
+    assert solution.value == sm.solve(small(), "energy", constraints=cap).value
+    below = sm.constraints.cycles < least
+    assert sm.solve(small(), "energy", engine=engine, constraints=below).status == "infeasible"
 
 
 def test_branch_and_bound_names_itself_and_breaks_ties() -> None:

@@ -100,7 +100,9 @@ class CellMaker:
     over: Callable[[], bool]
     made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
     sampled: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
-    begun: dict[Hashable, tuple[Iterator[Bounded], list[Bounded]]] = field(default_factory=dict)
+    begun: dict[Hashable, tuple[Form, Iterator[Bounded], list[Bounded]]] = field(
+        default_factory=dict
+    )
     bounded: dict[Hashable, Relaxed] = field(default_factory=dict)
     glimpses: dict[int, tuple[Collector, Points | None]] = field(default_factory=dict)
     found: dict[int, tuple[Collector, Points | None, Floats]] = field(default_factory=dict)
@@ -197,32 +199,37 @@ class CellMaker:
         """
         form = self.form(view)
         if form.shape not in self.made:
-            self.made[form.shape] = form, self._new(view, form.shape, None)
+            self.made[form.shape], _ = self._new(view, form, None)
         return _renamed(self.made[form.shape], view, form)
 
     def sample(self, view: EinsumView) -> Cell | None:
         """The same with a few skeletons only, if there are more."""
         form = self.form(view)
         if form.shape not in self.made and form.shape not in self.sampled:
-            few = self._new(view, form.shape, _SAMPLE)
-            known = self.sampled if form.shape in self.begun else self.made
-            known[form.shape] = form, few
+            few, more = self._new(view, form, _SAMPLE)
+            known = self.sampled if more else self.made
+            known[form.shape] = few
         return _renamed(self.made.get(form.shape) or self.sampled[form.shape], view, form)
 
-    def _new(self, view: EinsumView, shape: Hashable, most: int | None) -> Cell | None:
-        """The cell of a view with at most so many skeletons, from where the last one left off."""
-        fresh = self.searches(view), list[Bounded]()
-        rest, found = self.begun.pop(shape, fresh)
+    def _new(
+        self, view: EinsumView, form: Form, most: int | None
+    ) -> tuple[tuple[Form, Cell | None], bool]:
+        """A cell with at most so many skeletons and the form whose names it has, and whether there
+        may be more. It goes on from where a sample ended, perhaps that of another Einsum.
+        """
+        fresh = form, self.searches(view), list[Bounded]()
+        origin, rest, found = self.begun.pop(form.shape, fresh)
+        more = False
         for each in rest:
             found.append(each)
             if len(found) == most:
-                self.begun[shape] = rest, found
+                self.begun[form.shape], more = (origin, rest, found), True
                 break
         if not found:
-            return None
+            return (origin, None), more
         searches = self.by_bound(found)
         floor = np.min([cost for cost, _ in searches], axis=0)
-        return Cell(view, searches, floor, floor, {})
+        return (origin, Cell(view, searches, floor, floor, {})), more
 
     def relaxed(self, view: EinsumView, effort: float = float("inf")) -> Floats | None:
         """The least that the Einsum costs if any loops may be shared; None if it has no mapping.

@@ -141,23 +141,28 @@ class GraphSearch:
         each Einsum, of which there may be thousands, and one from all. Einsums that share nothing
         raise the bound meanwhile.
         """
-        for make in (self.maker.sample, self.maker.cell):
-            stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
-            for position in range(len(self.graph)):
-                if self.over():
-                    return
-                step = next(each for each in stepper.steps(position, left) if not each.view.fused)
-                cell = self.cells[step.view] = make(step.view)
-                if cell is None:
-                    return
-                if not step.view.shares and make == self.maker.cell:
-                    self.apart[position] = np.maximum(self.apart[position], cell.floor)
-                    self.bound = self.least_value([np.sum(self.apart, axis=0)])
-                    self.report(self.best, min(self.bound, self.best))
-                self.maker.quick(cell)
-                steps.append([step])
-                left = step.right
-            self.join(steps, exact=False)
+        self.unfused_of(self.maker.sample)
+        self.cells.clear()  # samples bound nothing
+        self.unfused_of(self.maker.cell)
+
+    def unfused_of(self, make: Callable[[EinsumView], Cell | None]) -> None:
+        """A mapping that hands nothing over on chip, from the cells of one kind."""
+        stepper, left, steps = Stepper(self.graph, 0), CLOSED, []
+        for position in range(len(self.graph)):
+            if self.over():
+                return
+            step = next(each for each in stepper.steps(position, left) if not each.view.fused)
+            cell = self.cells[step.view] = make(step.view)
+            if cell is None:
+                return
+            if not step.view.shares and make == self.maker.cell:
+                self.apart[position] = np.maximum(self.apart[position], cell.floor)
+                self.bound = self.least_value([np.sum(self.apart, axis=0)])
+                self.report(self.best, min(self.bound, self.best))
+            self.maker.quick(cell)
+            steps.append([step])
+            left = step.right
+        self.join(steps, exact=False)
 
     def relax(self, effort: float) -> bool:
         """Bound each Einsum for every choice of memories for what it shares, and the whole; of
