@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.solve.fused import cells
 from tests.campaigns import in_campaigns
 from tests.looptree.graph_enumeration import (
     GraphEnumeration,
@@ -50,6 +51,16 @@ def test_the_optimum_where_a_memory_keeps_all_tensors_equals_enumeration(seed: i
     """Copies among them, which keep there no more than they move."""
     problem = random_graph(seed, "copy" if seed % 2 else None)
     check(replace(problem, keeps_all=True, size=problem.size + 6))
+
+
+@pytest.mark.parametrize("seed", [*range(6), *in_campaigns(range(6, 80))])
+def test_the_optimum_with_samples_of_one_skeleton_equals_enumeration(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Einsums of small graphs have few skeletons: no more than are looked at first otherwise."""
+    monkeypatch.setattr(cells, "_SAMPLE", 1)
+    check(random_graph(seed))
+    check(random_spatial_graph(seed))
 
 
 def with_detour(text: str, first: bool) -> str:

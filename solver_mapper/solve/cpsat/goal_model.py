@@ -42,7 +42,7 @@ class Minimized:
     """What the solver minimizes: whole numbers that stand for a metric, or for a weighted sum of
     energy and cycles.
 
-    weights: of energy and of cycles in the sum.
+    weights: of energy and of cycles in the sum; for a metric of no meaning.
     rounding: constraints that its rounding needs.
     """
 
@@ -196,6 +196,7 @@ class GoalModel(Generic[F]):
             elif math.isfinite(outcome.bound):
                 least = max(least, (least_of(outcome.bound) + constant) / scale)
             self._of_metrics[metric] = least
+        # With a least sum of 0, whatever the weights, the metrics' own bounds count alone.
         self._learn_product((Fraction(1), Fraction(1)), Fraction(0), min(below, default=None))
         return len(goal.powers)
 

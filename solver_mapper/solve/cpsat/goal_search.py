@@ -36,7 +36,8 @@ BETWEEN = 16
 """How many times as many steps as at the start it takes then; or as many more as walks have been
 more work, so that it takes about a tenth of their time.
 """
-NONE = "no mapping exists"
+NO_MAPPING = "no mapping exists"
+"""What is proven of an empty mapspace."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ class GoalSearch(Generic[F]):
             self._runs += 1
             if outcome.status == "INFEASIBLE":
                 if self.gap.best is None or self.gap.closed:
-                    return self._proven("no better mapping exists" if self.gap.best else NONE)
+                    return self._proven("no better mapping exists" if self.gap.best else NO_MAPPING)
                 continue
             ended = outcome.status == "OPTIMAL" and outcome.value is not None
             if not (ended or self.tie):
@@ -185,7 +186,7 @@ class GoalSearch(Generic[F]):
         """The proof, if there is one by now."""
         if self.gap.closed:
             return self._proven("the bound meets the incumbent")
-        return self._proven(NONE) if self._empty else None
+        return self._proven(NO_MAPPING) if self._empty else None
 
     def _proven(self, claim: str) -> ProvenStep:
         share = self.gap.share

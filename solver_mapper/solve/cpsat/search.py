@@ -67,8 +67,8 @@ class Search(Generic[F]):
     """Whether walks gave a proof."""
     _model: GoalModel[F] | None = None
     """The model of the goal that was minimized last, if that needed one."""
-    _cut: int = 0
-    """How many of the fixed goals the compiled space knows."""
+    _required: int = 0
+    """How many of the fixed goals are required of the compiled space."""
     _made: dict[Goal, Walks | None] = field(default_factory=dict)
 
     @cached_property
@@ -80,7 +80,7 @@ class Search(Generic[F]):
         cutoffs = Cutoffs(compiled)
         for limit in self._within:
             cutoffs.require(limit.goal, limit.rank, strict=limit.strict)
-        self._cut = len(self.fixed)
+        self._required = len(self.fixed)
         return cutoffs
 
     @property
@@ -149,14 +149,14 @@ class Search(Generic[F]):
 
     def _minimize_goal(self, gap: OptimalityGap[F], tie: bool) -> ProvenStep | None:
         """The proof that the gap of a goal, or of a `tie`, is closed; None if it is not."""
-        search = self._search_for(gap, tie)
-        walks_decide = search.walks is not None and gap.best is not None
+        goal_search = self._search_for(gap, tie)
+        walks_decide = goal_search.walks is not None and gap.best is not None
         if self._may_be_decided(gap.goal) and walks_decide:
-            proof = search.walk_once()
+            proof = goal_search.walk_once()
             if proof is not None or tie:
                 return proof
-        proof = search.minimize(walks_first=not tie and self._walks_first(gap.goal))
-        self._by_walks |= search.by_walks
+        proof = goal_search.minimize(walks_first=not tie and self._walks_first(gap.goal))
+        self._by_walks |= goal_search.by_walks
         return proof
 
     def _search_for(self, gap: OptimalityGap[F], tie: bool) -> GoalSearch[F]:
@@ -183,9 +183,9 @@ class Search(Generic[F]):
             cutoffs = self._cutoffs
             if self._model is not None:
                 self._model.candidates.readmit()
-            for goal, rank in self.fixed[self._cut :]:
+            for goal, rank in self.fixed[self._required :]:
                 cutoffs.require(goal, rank, strict=False)
-            self._cut = len(self.fixed)
+            self._required = len(self.fixed)
             self._model = GoalModel(
                 cutoffs, gap, self.settings, self.clock, self.assess, self.limits, self.hooked
             )

@@ -33,7 +33,7 @@ _SAMPLE = 40
 _HASTE = 4
 """By how much the power of latency rises in the search for mappings below a limit of it."""
 
-Bounded = tuple[Floats, Minimizer]
+BoundedSearch = tuple[Floats, Minimizer]
 """The least cost that a search may find, and the search."""
 
 
@@ -49,7 +49,7 @@ class Cell:
     """
 
     view: EinsumView
-    searches: list[Bounded]
+    searches: list[BoundedSearch]
     floor: Floats
     least: Floats
     names: Mapping[str, str]
@@ -100,7 +100,7 @@ class CellMaker:
     over: Callable[[], bool]
     made: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
     sampled: dict[Hashable, tuple[Form, Cell | None]] = field(default_factory=dict)
-    begun: dict[Hashable, tuple[Form, Iterator[Bounded], list[Bounded]]] = field(
+    begun: dict[Hashable, tuple[Form, Iterator[BoundedSearch], list[BoundedSearch]]] = field(
         default_factory=dict
     )
     bounded: dict[Hashable, Relaxed] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class CellMaker:
         energy = repeats * calls * compute.actions["compute"].energy
         return self.cost(float(energy), float(repeats) * least_time(einsum, compute))
 
-    def searches(self, view: EinsumView, loose: bool = False) -> Iterator[Bounded]:
+    def searches(self, view: EinsumView, loose: bool = False) -> Iterator[BoundedSearch]:
         """A search for each skeleton that has mappings. Args: `loose`, see `Neighbours`."""
         graph, poll = self.graph, poll_of(self.over)
         einsum = graph.workload.einsums[view.position]
@@ -171,7 +171,7 @@ class CellMaker:
                 if np.isfinite(cost).all():
                     yield cost, search
 
-    def by_bound(self, searches: Iterable[Bounded]) -> list[Bounded]:
+    def by_bound(self, searches: Iterable[BoundedSearch]) -> list[BoundedSearch]:
         """Searches by increasing bound."""
         return sorted(searches, key=lambda item: (self.value(item[0][None])[0], tuple(item[0])))
 
@@ -217,7 +217,7 @@ class CellMaker:
         """A cell with at most so many skeletons and the form whose names it has, and whether there
         may be more. It goes on from where a sample ended, perhaps that of another Einsum.
         """
-        fresh = form, self.searches(view), list[Bounded]()
+        fresh = form, self.searches(view), list[BoundedSearch]()
         origin, rest, found = self.begun.pop(form.shape, fresh)
         more = False
         for each in rest:
@@ -244,7 +244,7 @@ class CellMaker:
             known = self.bounded[shape] = self.lowest(known.searches, effort)
         return known.least
 
-    def _loose(self, view: EinsumView) -> list[tuple[Floats, Minimizer]]:
+    def _loose(self, view: EinsumView) -> list[BoundedSearch]:
         """The searches of a view if any loops may be shared; those of its cell if it shares
         nothing.
         """
