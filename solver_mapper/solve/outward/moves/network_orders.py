@@ -31,11 +31,8 @@ def charged(costs: Costs, rows: InnerMappings, level: int, moves: Moves) -> Inne
     ]
     prices, numbers = _tables(ways, len(costs.tensors), level, moves)
     which, way = np.nonzero(numbers[kind] >= 0)
-    order = kind[which], way
-    found = charge(
-        *(costs, networks, rows.take(which), level),
-        *(direct[which], once[which], prices[order]),
-    )
+    order, chosen = (kind[which], way), rows.take(which)
+    found = charge(costs, networks, chosen, level, direct[which], once[which], prices[order])
     certain = prices[order][..., -1].all(axis=1)
     doubts = found.doubts | np.where(certain, 0, DOUBTFUL)
     return replace(found, doubts=doubts, move=numbers[order])
