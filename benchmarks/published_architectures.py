@@ -53,18 +53,21 @@ def cases(name: str, design: dict[str, Any], only: str | None) -> Iterator[Case]
             yield Case(row, layer, sm.load(*inputs(design, layer, kind == "dataflow")))
 
 
+def designs() -> dict[str, dict[str, Any]]:
+    """The accelerators by name."""
+    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
+    found: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    return found
+
+
 def main() -> None:
-    designs = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+    known = designs()
     options = parser(__doc__, limit=20.0)
-    options.add_argument("--design", action="append", choices=list(designs))
+    options.add_argument("--design", action="append", choices=list(known))
     options.add_argument("--only", choices=KINDS, help="with these constraints alone")
     words = options.parse_args()
     measure(
-        (
-            case
-            for name in words.design or designs
-            for case in cases(name, designs[name], words.only)
-        ),
+        (case for name in words.design or known for case in cases(name, known[name], words.only)),
         words,
     )
 

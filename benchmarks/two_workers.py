@@ -2,11 +2,13 @@
 
     python benchmarks/two_workers.py [--rounds N] [--limit SECONDS] [--json FILE] [CASE ...]
 
-A CASE is a number of `random_architectures.py` or a name of `suites.py`, and a goal: `23:edp`,
-`layer1.x.conv2_3x3:energy` (on three_level, unless a suite comes first: `simba edp/conv1:edp`).
-Without any, cases whose proof takes 10 s or more with one worker. Seconds are those of the wall,
-and of the processor: of the search with one worker; of the search and of its helper with two. Where
-other programs run, the wall says little, and a search takes at least the larger one of the latter.
+A CASE is a name and a goal: a number of `random_architectures.py`, with what it adds (`29:edp`,
+`9 constraints:edp`); a design of `published_architectures.py` and one of its layers
+(`tpu_32/resnet50 layer2 3x3:edp`); or a suite and a layer of `suites.py`
+(`simba edp/conv1:edp`). Without any, cases whose proof takes 10 s or more with one worker. Seconds
+are those of the wall, and of the processor: of the search with one worker; of the search and of the
+process beside it with two. Where other programs run, the wall says little, and a search takes at
+least the larger one of the latter.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from published_architectures import designs, inputs
 from random_architectures import drawn
 from suites import cases
 
@@ -27,8 +30,12 @@ import solver_mapper as sm
 from solver_mapper.io import bundled
 
 LONG = (
-    *("17:energy", "22:energy", "23:edp", "32:edp", "41:edp"),
-    *("primes/720x5040x2520:energy", "primes/840x1260x2310:energy"),
+    "311:edp",
+    "primes energy/conv 120x90x60x60x3x3:energy",
+    "diannao/resnet50 layer2 3x3:energy",
+    "ascend/resnet50 layer2 3x3:energy",
+    "tesla_npu/resnet50 layer3 3x3, stride 2:energy",
+    "eyeriss_1024/resnet50 layer2 3x3:edp",
 )
 
 
@@ -47,14 +54,15 @@ class Run:
 
 def specification(name: str) -> sm.Spec:
     """What a case maps."""
-    if name.isdigit():
-        return drawn(int(name)).specification
-    suite, _, layer = name.rpartition("/")
-    found = next(
-        each
-        for each in cases()
-        if each.name == layer and each.suite.startswith(suite or "three_level")
-    )
+    number, _, more = name.partition(" ")
+    if number.isdigit():
+        return drawn(int(number), more or None).specification
+    place, _, layer = name.partition("/")
+    if place in designs():
+        spec = sm.load(*inputs(designs()[place], layer, constrained=False))
+        assert isinstance(spec, sm.Spec)
+        return spec
+    found = next(each for each in cases() if (each.suite, each.name) == (place, layer))
     spec = sm.load(*bundled.resolve(*found.sources))
     assert isinstance(spec, sm.Spec)
     return spec

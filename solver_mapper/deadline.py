@@ -39,6 +39,15 @@ def running(clock: Deadline | None) -> Iterator[None]:
         _running.reset(token)
 
 
+def time_is_over() -> bool:
+    """Whether the request that is running here is over."""
+    try:
+        check_time()
+    except TimeUp:
+        return True
+    return False
+
+
 def check_time() -> None:
     """Raises: TimeUp if the request that is running here is over."""
     clock = _running.get()

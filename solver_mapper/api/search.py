@@ -130,8 +130,8 @@ def solve(
 
     Args: `objective`, a goal or several in order of importance: "energy" (pJ), "delay" (cycles),
     "edp", "last-level-accesses" (words), or a product such as "energy^2*delay"; `time_limit` in
-    seconds; `workers`, with 2 or more a second process takes part in searches that take long
-    (default 1; it may find another of several mappings of equal cost); `seed`, CP-SAT's;
+    seconds; `workers`, how many processes share the work of a search that takes long (default 1;
+    the answer is the same for any number); `seed`, CP-SAT's;
     `on_progress`, called with a `Progress` as the search advances; `gap`, the accepted relative
     optimality gap (0: exact);
     `verify`, to prove the answer by other routes, which the certificate then names; `certificate`,

@@ -48,7 +48,7 @@ Workers = Annotated[
     typer.Option(
         metavar="N",
         min=1,
-        help="With 2 or more, a second process takes part in searches that take long.",
+        help="Processes that share the work of searches that take long.",
     ),
 ]
 Factors = Annotated[

@@ -10,19 +10,29 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import select
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any
 
 PERIOD = 1.0
-"""Seconds that a process has to end after it closed its output."""
+"""Seconds that a process has to end after it closed its output; and to take a part of a message."""
+
+
+BARE = f"""
+import sys, types
+package = sys.modules["solver_mapper"] = types.ModuleType("solver_mapper")
+package.__path__ = [{str(Path(__file__).parents[1])!r}]
+"""
 
 
 class ChildProcess:
     """Calls `serve`, as "module:function", with `words`. Each message that it sends is handed to
-    `receive`, in a thread; None when it is gone. What a `quiet` one has to say is lost.
+    `receive`, in a thread; None when it is gone. What a `quiet` one has to say is lost. A `bare`
+    one imports what it needs alone, not all that users may call, and so begins sooner.
 
     Raises: OSError or MemoryError if there is no room for it.
     """
@@ -34,10 +44,12 @@ class ChildProcess:
         receive: Callable[[object | None], None],
         *,
         quiet: bool = False,
+        bare: bool = False,
     ):
         paths = [path or os.getcwd() for path in sys.path]
         module, function = serve.split(":")
-        code = f"import sys; from {module} import {function}; {function}(sys.argv[1:])"
+        code = BARE if bare else "import sys\n"
+        code += f"from {module} import {function}; {function}(sys.argv[1:])"
         # A session of its own: Ctrl-C on the terminal reaches the parent, which tells the child.
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", code, *words],
@@ -48,6 +60,8 @@ class ChildProcess:
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         )
         self._receive, self._sending = receive, threading.Lock()
+        assert self._process.stdin is not None
+        os.set_blocking(self._process.stdin.fileno(), False)
         try:
             threading.Thread(target=self._read, daemon=True).start()
         except RuntimeError as error:
@@ -59,12 +73,20 @@ class ChildProcess:
         """The number of the process."""
         return self._process.pid
 
-    def send(self, message: object) -> None:
-        """A message to a process that is gone is lost."""
+    def send(self, message: object, waiting: Callable[[], None] = lambda: None) -> None:
+        """A message to a process that is gone is lost. `waiting` is called now and then as long as
+        the process does not take the message; if that raises an error it may take no others.
+        """
         assert self._process.stdin is not None
+        data = memoryview(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
         with self._sending, contextlib.suppress(OSError, ValueError):  # closed, or it is gone
-            pickle.dump(message, self._process.stdin)
-            self._process.stdin.flush()
+            out = self._process.stdin.fileno()
+            while data:
+                _, room, _ = select.select([], [out], [], PERIOD)
+                if room:
+                    data = data[os.write(out, data) :]
+                else:
+                    waiting()
 
     def end(self) -> int:
         """End the process; its exit code, or minus the signal that ended it."""

@@ -35,7 +35,7 @@ def find_front(
     last: tuple[ProvenStep, ...] = ()
     proven, least = False, None
     try:
-        with running(session.clock), closing(session.helper):
+        with running(session.clock), closing(session.pool):
             start = begin(session, goals.goals[0])
             starts = _Starts(session, goals, start.mapping)
             if start.impossible:
@@ -81,12 +81,12 @@ class _Starts:
             return self._first
         *caps, limit = search.limits
         if self._best is None or not limit.holds(self._best[1]):
-            found = self._session.improved(self._other, caps, points[-1].mapping, EFFORT)
+            found = self._session.improved(self._other, caps, points[-1].mapping, EFFORT).result()
             self._best = found, self._other.rank(search.assess(found))
         mapping, rank = self._best
         if not limit.holds(rank):
             return None
-        return self._session.improved(self._goal, search.limits, mapping, 1)
+        return self._session.improved(self._goal, search.limits, mapping, 1).result()
 
 
 def add_point(points: list[FrontPoint], point: FrontPoint, goals: Objective) -> None:

@@ -59,7 +59,7 @@ def solve_spec(
     """See `api.solve`. Args: `explain_conflict`, called where no mapping is legal."""
     goals = parse_objective(objective)
     goals = goals.with_tie_break() if tie_break else goals
-    with closing(session.helper):
+    with closing(session.pool):
         return _solve(session, goals, gap, hook, explain_conflict, engine)
 
 

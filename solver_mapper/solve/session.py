@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
-from itertools import count
+from functools import cached_property, partial
+from itertools import count, islice
 from math import comb, inf, prod
 from typing import Any
 
@@ -40,19 +40,18 @@ from solver_mapper.cost.timeloop.model import evaluate
 from solver_mapper.deadline import check_time
 from solver_mapper.errors import ExactnessError, InputError
 from solver_mapper.mapspace.space import Space, build_space
-from solver_mapper.solve.beside.helper import Helper
-from solver_mapper.solve.beside.race import RacedWalks
 from solver_mapper.solve.cpsat.engine import Settings, solver_name
 from solver_mapper.solve.cpsat.goal_search import ProvenStep
 from solver_mapper.solve.cpsat.model_hook import Hook
 from solver_mapper.solve.cpsat.search import Search
 from solver_mapper.solve.cpsat.turns import Walks
-from solver_mapper.solve.local_search import LocalSearch
+from solver_mapper.solve.improvement import Ground, ground, improved, runs
 from solver_mapper.solve.outward.cases import Cases, walk_of
-from solver_mapper.solve.outward.deepening import Span
+from solver_mapper.solve.outward.deepening import Deepening, Span
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.partial_mapping import with_directives
+from solver_mapper.solve.pool.pool import Later, Pool, Shared
 from solver_mapper.solve.prepare import prepare
 from solver_mapper.verify.bound import LowerBound
 from solver_mapper.verify.exhaustive import Exhaustive
@@ -64,9 +63,8 @@ where neither it nor walks do.
 """
 WAYS = 10
 """How many times as many ways to factorize all dimensions these may have."""
-SHORT, SHORT_RUNS = 16, 4
-"""Short runs of local search take this part of the steps each, and so many come before a long one.
-"""
+ONCE = 50_000
+"""Inner mappings that a short walk may examine."""
 MOST_OPERATIONS = 2**60
 """What the words and cycles of the compiled model, small multiples of it, can count up to."""
 CHECKS = (
@@ -98,9 +96,9 @@ class Session:
         self.out_of_memory |= isinstance(error, MemoryError)
 
     @cached_property
-    def helper(self) -> Helper:
-        """A process that takes part in the search. Whoever searches closes it at the end."""
-        return Helper(self.spec, wanted=self.workers > 1)
+    def pool(self) -> Pool:
+        """The processes that take part in the search. Whoever searches closes it at the end."""
+        return Pool(self.workers)
 
     @cached_property
     def space(self) -> Space:
@@ -136,22 +134,28 @@ class Session:
 
     def improved(
         self, goal: Goal, limits: Sequence[Limit], mapping: Mapping, effort: int
-    ) -> Mapping:
-        """The best mapping that local search finds from a legal one of the mapspace within limits:
-        by a long run from the best of a few short ones, which may end far apart.
+    ) -> Later[Mapping]:
+        """The best mapping that local search finds from a legal one of the mapspace within limits;
+        see `improvement.improved`.
         """
-        self.helper.start()
+        self.pool.start()
+        seeds = list(islice(self._seeds, runs(effort)))
+        return self._ground.later(
+            partial(
+                improved,
+                goal=goal,
+                limits=tuple(limits),
+                mapping=mapping,
+                effort=effort,
+                seeds=seeds,
+            )
+        )
 
-        def run(start: Mapping, effort: int) -> tuple[Mapping, Statistics]:
-            seed = next(self._seeds)
-            local = LocalSearch(self.spec, self.all_mappings, goal, seed, effort, tuple(limits))
-            return local.best_from(start, over=lambda: self.clock.over)
-
-        runs = [effort // SHORT] * SHORT_RUNS if effort >= SHORT else []
-        starts = [run(mapping, each) for each in runs]
-        start = min(starts, key=lambda each: goal.rank(each[1]), default=(mapping,))[0]
-        best, _ = run(start, effort - sum(runs))
-        return best if self.all_mappings.contains(best) else mapping
+    @cached_property
+    def _ground(self) -> Shared[Ground]:
+        """Where local search looks."""
+        spec = replace(self.spec, source=None)
+        return self.pool.shared(Ground(self.spec, self.all_mappings), partial(ground, spec))
 
     def walks(self, goal: Goal, limits: Sequence[Limit] = ()) -> Walks | None:
         """All mappings of the mapspace within the limits, if it has few; or walks outwards over it,
@@ -167,13 +171,15 @@ class Session:
     def _walk(self, goal: Goal, limits: Sequence[Limit]) -> Walk | Cases:
         """A walk, with the tables of the first one."""
         if self._first_walk is None:
-            self._first_walk = walk_of(self.all_mappings, goal)
+            self.pool.start()
+            self._first_walk = walk_of(self.all_mappings, goal, self.pool)
         return self._first_walk.toward(goal, limits)
 
     def _outwards(self, goal: Goal, limits: Sequence[Limit]) -> Walks:
-        walks: RacedWalks | None = None
+        walk: Walk | Cases | None = None
         with suppress(ValueError, MemoryError):
-            walks = RacedWalks(self._walk(goal, limits), self.helper)
+            walk = self._walk(goal, limits)
+        walks = None if walk is None else Deepening(walk)
 
         def ends(span: Span, effort: float) -> Iterator[Ends]:
             some = False
@@ -184,17 +190,13 @@ class Session:
                 yield self._enumerated(goal, limits)
 
         def once(target: float) -> Iterator[Ends]:
-            if walks is not None:
-                yield from self._legal(walks.once(target))
-
-        def meanwhile(span: Span, effort: float) -> Iterator[Ends]:
-            if walks is not None:
-                yield from self._legal(walks.meanwhile(span, effort))
+            if walk is not None:
+                yield from self._legal(iter([walk.ends(target, examined=ONCE)]))
 
         factors = (FactorConstraint, ProductConstraint)
         later = any(isinstance(each, factors) for each in self.all_mappings.constraints)
-        first = walks is not None and walks.first
-        return Walks(ends, once, meanwhile, first, later)
+        first = walk is not None and walk.first
+        return Walks(ends, once, first, later)
 
     def _legal(self, found: Iterator[Ends]) -> Iterator[Ends]:
         """The same with those mappings that constraints admit, as long as memory suffices."""

@@ -304,9 +304,7 @@ def holding(
 ) -> InnerMappings:
     """The rows when a level holds these tensors, one bit for each."""
     (rows,) = (
-        some
-        for some in hold(costs, rows, level, moves)
-        if moves.made[int(some.move[0])].holds == holds
+        some for some in hold(costs, rows, level, moves) if moves[int(some.move[0])].holds == holds
     )
     return rows
 

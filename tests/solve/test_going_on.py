@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from solver_mapper.errors import LimitReached
-from solver_mapper.solve.outward import outer_levels, places, run
+from solver_mapper.deadline import TimeUp, running
+from solver_mapper.solve.outward import outer_levels, parts, places, run
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
 from tests.campaigns import in_campaigns
@@ -37,16 +37,23 @@ def drawn_walk(seed: int) -> Walk:
     return walk_of(problem, architecture, random.choice(["energy", "edp"]))
 
 
+class Impatient:
+    """A clock that is over after so many looks at it, on average."""
+
+    def __init__(self, random: Random, often: int):
+        self._random, self._often = random, often
+
+    def check(self) -> None:
+        """Raises: TimeUp if it is."""
+        if not self._random.randrange(self._often):
+            raise TimeUp
+
+
 def ended_early(random: Random, walk: Walk, target: float, least: float, last: float) -> Ends:
     """A walk that goes on, and may be interrupted, or have its target lowered."""
-    often = random.choice([2, 5, 1000])
-
-    def advanced(work: int) -> None:
-        if not random.randrange(often):
-            raise LimitReached
-
     how = {"examined": random.choice([20, 500, inf]), "lowest": random.choice([inf, least / 2])}
-    return walk.further(target, last=last, advanced=advanced, **how)
+    with running(Impatient(random, random.choice([5, 20, 5000]))):
+        return walk.further(target, last=last, **how)
 
 
 def wrong(seed: int) -> list[str]:
@@ -121,7 +128,7 @@ def test_what_an_error_interrupts_is_not_held_to_be_done(
         whole = walk.ends(inf, examined=MOST)
         if not whole.whole or not whole.mappings or not whole.least:
             continue
-        least, real = float(whole.least), run.promising
+        least, real = float(whole.least), parts.promising
 
         def failing(*args: Any, **how: Any) -> Any:
             if not random.randrange(4):  # noqa: B023
@@ -130,7 +137,7 @@ def test_what_an_error_interrupts_is_not_held_to_be_done(
 
         walk.further(least / 2)
         with monkeypatch.context() as patch, suppress(error):
-            patch.setattr(run, "promising", failing)
+            patch.setattr(parts, "promising", failing)
             walk.further(least * 1.01)
             continue
         ends = walk.further(least * 1.01)

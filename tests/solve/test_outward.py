@@ -26,7 +26,6 @@ from solver_mapper.core.results.statistics import Statistics
 from solver_mapper.cost.timeloop.model import Evaluator
 from solver_mapper.deadline import running
 from solver_mapper.solve import session
-from solver_mapper.solve.beside import race
 from solver_mapper.solve.cpsat import goal_search, turns
 from solver_mapper.solve.outward import ahead, deepening, outer_levels, run, spread_ahead
 from solver_mapper.solve.outward.cases import walk_of
@@ -387,7 +386,7 @@ def test_a_short_walk_decides_a_tie_or_leaves_it(most, impatient, monkeypatch):
     made = instance(121, 400, PLAIN)
     (quickest,) = Exhaustive(made.mapspace).best([parse_objective("energy,delay")])
     assert quickest is not None
-    monkeypatch.setattr(race, "ONCE", most)
+    monkeypatch.setattr(session, "ONCE", most)
     # The bound without a search would decide it.
     monkeypatch.setattr(LowerBound, "goal_at_once", lambda self, goal: None)
     solution = sm.solve(made.spec, "energy")

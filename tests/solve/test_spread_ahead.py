@@ -64,7 +64,7 @@ def held_by_registers(walk: Walk) -> InnerMappings:
     """The inner mapping whose registers hold one word of each tensor."""
     moves = Moves()
     rows = hold(walk.costs, empty(walk.costs), 2, moves)
-    (most,) = (each for each in rows if moves.made[int(each.move[0])].holds == 7)
+    (most,) = (each for each in rows if moves[int(each.move[0])].holds == 7)
     return most
 
 

@@ -16,7 +16,7 @@ from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmet
 from solver_mapper.core.constraints import Constraints
 from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
-from solver_mapper.solve.outward import run, walk
+from solver_mapper.solve.outward import parts, walk
 from solver_mapper.solve.outward.spreads import Spread, asked_anew, may_pass
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.strategies import tensor
@@ -96,13 +96,13 @@ def test_each_way_to_fill_the_mesh_of_compute_units_is_met_once(monkeypatch):
     gemm = Problem("gemm", ("M", "N", "K"), {"M": 12, "N": 8, "K": 6}, tensors)
     mapspace = EnumeratedMapspace(architecture, gemm, Constraints())
     met: list[tuple[int, ...]] = []
-    real = run.promising
+    real = parts.promising
 
     def promising(outer, aim, rows, outside, **how):
         if outside == (1, 1, 3):
             met.extend(map(tuple, np.column_stack([rows.arranged, rows.tile]).tolist()))
         return real(outer, aim, rows, outside, **how)
 
-    monkeypatch.setattr(run, "promising", promising)
+    monkeypatch.setattr(parts, "promising", promising)
     walk.Walk(mapspace, parse_objective("energy").goals[0]).ends(inf)
     assert len(met) == len(set(met)) > 100

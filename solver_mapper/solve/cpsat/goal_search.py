@@ -16,6 +16,7 @@ from solver_mapper.solve.cpsat.turns import Turns, Walks
 from solver_mapper.solve.optimality_gap import Candidate, F, OptimalityGap
 from solver_mapper.solve.outward.costs import NOISE
 from solver_mapper.solve.outward.run import Ends
+from solver_mapper.solve.pool.pool import Later
 
 FEW_EXCLUDED = 3
 EFFORT = 4.0
@@ -79,13 +80,15 @@ class GoalSearch(Generic[F]):
     model: Callable[[], GoalModel[F]]
     assess: Callable[[Mapping], F]
     clock: Clock
-    improve: Callable[[int], Mapping | None]
+    improve: Callable[[int], Later[Mapping] | None]
     walks: Walks | None
     tie: bool = False
     by_walks: bool = field(default=False, init=False)
     """Whether walks have closed the gap."""
     _empty: bool = field(default=False, init=False)
     """Whether all mappings were looked at, and there is none."""
+    _improved: Later[Mapping] | None = field(default=None, init=False)
+    """What local search finds meanwhile."""
     _runs: int = field(default=0, init=False)
     _excluded: int = field(default=0, init=False)
 
@@ -149,10 +152,12 @@ class GoalSearch(Generic[F]):
             if self.gap.closed:
                 self.by_walks = True
                 return
+            self._take_improved()
             work += ends.work
             if work >= WALKED:
                 self._look_further(BETWEEN * work // WALKED)
                 work = 0
+        self._take_improved()
 
     def _span(self) -> tuple[float, float]:
         return self.gap.span
@@ -161,8 +166,14 @@ class GoalSearch(Generic[F]):
         """Where a proof takes long: a better incumbent makes the rest of it shorter. `harder`: how
         many times as many steps local search takes as at the start.
         """
-        found = None if self.clock.over else self.improve(harder)
-        if found is not None:
+        self._take_improved()
+        self._improved = self.improve(harder)
+
+    def _take_improved(self) -> None:
+        """Take what local search finds, if it was to look further."""
+        improved, self._improved = self._improved, None
+        if improved is not None:
+            found = improved.result()
             self.gap.adopt(Candidate(found, self.assess(found)))
 
     def _certain(self, least: float | Fraction) -> Fraction:

@@ -27,6 +27,7 @@ from solver_mapper.solve.cpsat.goal_model import GoalModel
 from solver_mapper.solve.cpsat.goal_search import GoalSearch, ProvenStep
 from solver_mapper.solve.cpsat.turns import Walks
 from solver_mapper.solve.optimality_gap import Candidate, F, OptimalityGap
+from solver_mapper.solve.pool.pool import Later
 
 
 @dataclass
@@ -45,7 +46,7 @@ class Search(Generic[F]):
     gap: float = GAP
     hooked: bool = False
     """Whether a user added to the model, about which the exact model knows nothing."""
-    improve: Callable[[Goal, Sequence[Limit], Mapping, int], Mapping] | None = None
+    improve: Callable[[Goal, Sequence[Limit], Mapping, int], Later[Mapping]] | None = None
     """Looks for a better mapping within limits from one that is, so many times as hard as usual."""
     walks: Callable[[Goal, Sequence[Limit]], Walks | None] | None = None
     """Walks outwards for a goal within limits, if there are any."""
@@ -191,7 +192,7 @@ class Search(Generic[F]):
             )
         return self._model
 
-    def _improved(self, gap: OptimalityGap[F], harder: int) -> Mapping | None:
+    def _improved(self, gap: OptimalityGap[F], harder: int) -> Later[Mapping] | None:
         """What local search finds. Without limits it begins where the search began: small steps
         from the incumbent may lead nowhere.
         """

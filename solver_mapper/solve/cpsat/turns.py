@@ -28,7 +28,6 @@ class Walks(NamedTuple):
           may give mappings, and a bound that holds without the model: infinity if there is no
           mapping at all.
     once: what a short walk finds below a target, instead of walks below targets that rise to it.
-    meanwhile: what walks find that are made beside the model, which took so much effort.
     first: whether they come before the model is compiled.
     later: whether CP-SAT begins with its second turn, in which it often proves what walks prove no
            sooner.
@@ -36,7 +35,6 @@ class Walks(NamedTuple):
 
     ends: Callable[[Span, float], Iterable[Ends]]
     once: Callable[[float], Iterable[Ends]]
-    meanwhile: Callable[[Span, float], Iterable[Ends]] = lambda _span, _effort: ()
     first: bool = False
     later: bool = False
 
@@ -81,8 +79,6 @@ class Turns:
         least = self._left[0] / (RUNS if better else IDLE_RUNS) if self._left else 0.0
         self._spent += max(effort, least)
         self._used += effort
-        if self._walks is not None:
-            yield from self._walks.meanwhile(span, effort)
         if self._walks is None or not self._left or (ended and self._spent < self._left[0]):
             return
         some = self._walked

@@ -6,7 +6,7 @@ one of all mappings: what none of them finds below a target is not there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice, product
 from math import inf
 
@@ -14,6 +14,7 @@ from solver_mapper.core.constraints import Constraints, KeepConstraint
 from solver_mapper.core.objective import Goal, Limit
 from solver_mapper.solve.outward.run import Ends
 from solver_mapper.solve.outward.walk import Walk
+from solver_mapper.solve.pool.pool import Pool
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_CASES = 16
@@ -23,8 +24,8 @@ Holders = tuple[tuple[str, int], ...]
 """Tensors with their outermost holders."""
 
 
-def walk_of(mapspace: EnumeratedMapspace, goal: Goal) -> Walk | Cases:
-    """A walk of a mapspace, or one for each case of it.
+def walk_of(mapspace: EnumeratedMapspace, goal: Goal, pool: Pool | None = None) -> Walk | Cases:
+    """A walk of a mapspace, or one for each case of it; a `pool` shares the work.
 
     Raises: ValueError, see `Walk`; also for too many cases.
     """
@@ -36,8 +37,8 @@ def walk_of(mapspace: EnumeratedMapspace, goal: Goal) -> Walk | Cases:
     if len(some) > MOST_CASES:
         raise ValueError("there are too many choices of the levels that hold tensors first")
     if len(some) <= 1:
-        return Walk(mapspace, goal)
-    return Cases([Walk(_with_holders(mapspace, each), goal) for each in some])
+        return Walk(mapspace, goal, pool)
+    return Cases([Walk(_with_holders(mapspace, each), goal, pool) for each in some])
 
 
 def _first_holders(mapspace: EnumeratedMapspace, name: str) -> list[int]:
@@ -86,14 +87,9 @@ class Cases:
         target: float,
         *,
         examined: float = inf,
-        advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """See `Walk.ends`."""
-        parts: list[Ends] = []
-        for walk in self._walks:
-            told = _after(parts, advanced)
-            parts.append(walk.ends(target, examined=examined, advanced=told))
-        return _together(parts)
+        return _together([walk.ends(target, examined=examined) for walk in self._walks])
 
     def further(
         self,
@@ -102,7 +98,6 @@ class Cases:
         examined: float = inf,
         lowest: float = inf,
         last: float = inf,
-        advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """See `Walk.further`. A case whose best mappings are found is over; they are returned
         again, also where the target has fallen below their claims meanwhile.
@@ -116,7 +111,6 @@ class Cases:
                 examined=max(share, 1.0),
                 lowest=lowest,
                 last=last,
-                advanced=_after(made, advanced),
             )
             made.append(ends)
             target = target if ends.target is None else ends.target
@@ -141,12 +135,6 @@ class Cases:
             if not parts[-1].whole:
                 return _together(parts)._replace(mappings=(), least=least)
         return _together(parts)
-
-
-def _after(parts: list[Ends], advanced: Callable[[int], None]) -> Callable[[int], None]:
-    """Tells of the work of a walk after others."""
-    before = _together(parts).work
-    return lambda work: advanced(before + work)
 
 
 def _together(parts: Sequence[Ends]) -> Ends:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property, lru_cache
 from math import ceil, prod
+from typing import Any
 
 import numpy as np
 
 from solver_mapper.core.constraints import ReuseConstraint
 from solver_mapper.cost.timeloop.energy import prices
+from solver_mapper.solve.numbering import Numbering
 from solver_mapper.solve.outward.constraints import LoopConstraints
 from solver_mapper.solve.outward.inner import Flags, Floats, InnerMappings, Ints, Outside, alike
 from solver_mapper.solve.outward.layouts import MANY
@@ -198,7 +200,7 @@ class Costs:
             for first in self.first_holder
         ]
         self.off = [self._switched_off(mapspace, name) for name in problem.tensor_names]
-        self.spreads = Spreads()
+        self.spreads = Spreads([()])
         self.networks = None if any(map(any, self.off)) else self._networks()
         if self.networks and any(self.first_holder):
             raise ValueError("networks charge, and the outermost level does not hold all tensors")
@@ -324,6 +326,15 @@ class Costs:
                 found.setdefault(fixed, []).append(dim)
         return list(found.items())
 
+    @property
+    def numberings(self) -> list[Numbering[Any]]:
+        """What numbers in inner mappings refer to."""
+        return [self.spreads, *(each.states for each in self.sliding)]
+
+    def mentioned(self, rows: InnerMappings) -> list[Ints]:
+        """These numbers, of each numbering."""
+        return [rows.arranged, *rows.states.T]
+
     @cached_property
     def sides(self) -> list[tuple[int, int]]:
         """Columns and rows of the mesh below each level, as many as loops can use."""
@@ -348,7 +359,7 @@ class Costs:
         sides = self.architecture.fanout(self.depth - 1)
         known, where = np.unique(rows.arranged, return_inverse=True)
         for n, tensor in enumerate(self.tensors):
-            may = [may_pass(self.spreads.meshes[mesh], tensor.fixed, sides) for mesh in known]
+            may = [may_pass(self.spreads[mesh], tensor.fixed, sides) for mesh in known]
             found[:, n] = np.array(may, dtype=bool)[where.reshape(-1)]
         return found
 

@@ -58,16 +58,16 @@ def undominated(
 
     Raises: TimeUp if the clock that runs is over.
     """
-    group = _groups(outer.costs, rows, outside)
+    group = groups(outer.costs, rows, outside)
     order = np.lexsort((rows.least, group))
     rivals = _Rivals(outer, rows.take(order), outside, cycles_count=cycles_count)
     margins = None if margin is None else margin[order]
     left, turn, in_vain = np.arange(len(rows)), 0, 0
     while True:
         check_time()
-        groups = group[order[left]]
-        starts = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1]]))
-        sizes = np.diff(np.append(starts, len(groups)))
+        mine = group[order[left]]
+        starts = np.flatnonzero(np.concatenate([[True], mine[1:] != mine[:-1]]))
+        sizes = np.diff(np.append(starts, len(mine)))
         if not (sizes > turn + 1).any() or in_vain > IN_VAIN:
             return np.sort(order[left])
         # The row that is `turn` places after the first of its group, against the rows behind it.
@@ -281,7 +281,7 @@ def _most_filled(costs: Costs, rows: InnerMappings, outside: Outside) -> Floats:
     return most
 
 
-def _groups(costs: Costs, rows: InnerMappings, outside: Outside) -> Ints:
+def groups(costs: Costs, rows: InnerMappings, outside: Outside) -> Ints:
     """The same number for rows with the same tile and use of the mesh, that constraints allow to go
     on alike; where networks charge there, with the same loops, and the same tensors just inside.
     """

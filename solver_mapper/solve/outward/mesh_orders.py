@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from solver_mapper.core.loop_orders import inside, outside
+from solver_mapper.solve.numbering import Numbering
 from solver_mapper.solve.outward.inner import Flags, Ints
 
 X, Y = 0, 1
@@ -49,7 +50,7 @@ class MeshOrders:
 
     def __init__(self, mesh: Mesh):
         self.mesh = mesh
-        self._laid = [Laid()]
+        self._laid = Numbering([Laid()])
         self._next: dict[tuple[int, int, int], int] = {}
 
     @cached_property
@@ -115,9 +116,7 @@ class MeshOrders:
         laid = Laid((along[X], along[Y]), (first[X], first[Y]))
         if not self._legal(laid):
             return NONE
-        if laid not in self._laid:
-            self._laid.append(laid)
-        return self._laid.index(laid)
+        return self._laid.number(laid)
 
     def _legal(self, laid: Laid) -> bool:
         """Whether constraints allow these loops: if not, neither with more of them."""

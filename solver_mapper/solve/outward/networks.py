@@ -203,7 +203,7 @@ class Networks:
         """
         units = level == len(self._below) - 1
         found: dict[tuple[Price, ...], Arrangement] = {}
-        for loops in orders(self._spreads.meshes[mesh], first_known=units):
+        for loops in orders(self._spreads[mesh], first_known=units):
             placed = tuple(
                 PlacedLoop(
                     loop.dim,

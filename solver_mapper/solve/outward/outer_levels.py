@@ -12,7 +12,7 @@ leave a tensor alone, and for which it was counted once, have no room inside tha
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property, reduce
 from itertools import product
 from math import prod
@@ -63,6 +63,12 @@ is a temporal loop.
 """
 
 
+LevelTables = list[dict[Dims, Floats]]
+"""Of each level: (states, suppliers, ..., tiles), for each choice of suppliers among this level and
+those further out (`Costs.suppliers`).
+"""
+
+
 class OuterLevels:
     """Tables of one mapspace, made level by level when they are first asked for.
 
@@ -77,9 +83,8 @@ class OuterLevels:
         self.lattice = Lattice(costs.sizes, MOST_FIGURES)
         self.fills = Fills(costs, self.lattice)
         self.shares = Shares(costs)
-        self._tables: list[dict[Dims, Floats]] = []
-        """Of each level: (states, suppliers, ..., tiles), for each choice of suppliers among this
-        level and those further out (`Costs.suppliers`)."""
+        self._tables: LevelTables = []
+        self._making: Callable[[], LevelTables] = self.make
         self.dims: dict[Spared, list[int]] = defaultdict(list)
         for kind, dims in costs.kinds:
             self.dims[spared_by(kind)] += dims
@@ -116,6 +121,20 @@ class OuterLevels:
     def made(self) -> bool:
         """Whether tables are made already."""
         return bool(self._tables)
+
+    def make(self) -> LevelTables:
+        """The tables of all levels."""
+        if not self._tables:
+            tables: LevelTables = []
+            for level in range(self.costs.depth):
+                tables.append(self._of_level(level, tables))
+            self._tables = tables
+        return self._tables
+
+    def make_by(self, making: Callable[[], LevelTables]) -> None:
+        """Have somebody else make the tables, if there is room for them."""
+        if self._fit:
+            self._making = making
 
     @property
     def figures(self) -> int:
@@ -164,13 +183,16 @@ class OuterLevels:
 
     def _of(self, level: int) -> dict[Dims, Floats]:
         if not self._tables:
-            levels = range(self.costs.depth)
-            most = max(prod(self._choices(each)) for each in levels)
-            if most * len(self.lattice) > MOST_FIGURES:
+            if not self._fit:
                 raise ValueError("there are too many tiles and suppliers")
-        while len(self._tables) <= level:
-            self._tables.append(self._of_level(len(self._tables)))
+            self._tables = self._making()
         return self._tables[level]
+
+    @property
+    def _fit(self) -> bool:
+        """Whether there is room for all tables."""
+        most = max(prod(self._choices(level)) for level in range(self.costs.depth))
+        return most * len(self.lattice) <= MOST_FIGURES
 
     @cached_property
     def _precision(self) -> type[np.floating[Any]]:
@@ -195,7 +217,7 @@ class OuterLevels:
         found = {self._spreadable(spread) for spread in range(len(self.costs.sizes) + 1)}
         return found if len(found) * figures <= MOST_FIGURES // 4 else {every, ()}
 
-    def _of_level(self, level: int) -> dict[Dims, Floats]:
+    def _of_level(self, level: int, made: LevelTables) -> dict[Dims, Floats]:
         """The tables of a level, by the dimensions that the mesh below it may still have."""
         check_time()
         costs, choices, every = self.costs, self._choices(level), self._spreadable(0)
@@ -206,7 +228,7 @@ class OuterLevels:
             mesh: np.full(shape, np.inf, self._precision)
             for mesh in self._meshes(level, prod(shape))
         }
-        outer = self._tables[level - 1][every]
+        outer = made[level - 1][every]
         for choice in product(*costs.holds[level]):
             held = [n for n, holds in enumerate(choice) if holds]
             outside = self._choices(level - 1)

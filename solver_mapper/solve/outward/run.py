@@ -7,10 +7,9 @@ dominates others there does so whatever the target is, also later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
 from math import inf
 from typing import NamedTuple, Protocol
 
@@ -23,7 +22,6 @@ from solver_mapper.deadline import check_time
 from solver_mapper.errors import LimitReached
 from solver_mapper.solve.outward.aim import Aim, most_energy
 from solver_mapper.solve.outward.costs import NOISE, Costs
-from solver_mapper.solve.outward.dominance import undominated
 from solver_mapper.solve.outward.inner import Flags, InnerMappings, Ints, Outside, joined
 from solver_mapper.solve.outward.moves.empty import empty
 from solver_mapper.solve.outward.moves.full_meshes import mesh_filled, windows_placed
@@ -32,11 +30,18 @@ from solver_mapper.solve.outward.moves.network_orders import charged
 from solver_mapper.solve.outward.moves.spatial_loops import spread
 from solver_mapper.solve.outward.moves.stores import hold
 from solver_mapper.solve.outward.moves.temporal_loops import repeat, splits
-from solver_mapper.solve.outward.outer_levels import OuterLevels
+from solver_mapper.solve.outward.parts import (
+    Bounds,
+    Comparison,
+    fill_meshes,
+    new_undominated,
+    with_bounds,
+)
 from solver_mapper.solve.outward.places import Key, Places, needed
-from solver_mapper.solve.outward.remaining import in_time, promising
+from solver_mapper.solve.outward.remaining import in_time
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 from solver_mapper.solve.outward.twins import without_twins
+from solver_mapper.solve.pool.pool import Shared
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 MOST_ROWS, MOST_GROWN = 300_000, 1_000_000
@@ -47,8 +52,6 @@ BYTES = 1_000
 """Where an inner mapping takes more bytes, these limits are as much lower."""
 GO_ON = 1 / 2
 """The share of inner mappings that go on where there are too many."""
-AT_ONCE = 4_096
-"""Inner mappings of which bounds are worked out together."""
 STEP = 200
 """As how many inner mappings each step counts in the work of a walk."""
 
@@ -92,8 +95,7 @@ class Ground(Protocol):
     goal: Goal
     limits: tuple[Limit, ...]
     costs: Costs
-    outer: OuterLevels
-    spread_ahead: SpreadAhead
+    shared: Shared[SpreadAhead]
     latency: int
     outermost: frozenset[int]
     trades: Ints
@@ -151,14 +153,13 @@ class Run:
         *,
         examined: float = inf,
         lowest: float = inf,
-        advanced: Callable[[int], None] = lambda _: None,
         every: bool = False,
     ) -> Ends:
         """The best mappings by their claims that are below `target`, and were not when the walk was
         there before; see `Walk.ends`. `every`: if these are all of them, or else none.
         """
         self.aim = self.aim._replace(target=target)
-        self.lowest, self.advanced, self.fallen = lowest, advanced, False
+        self.lowest, self.fallen = lowest, False
         self.examined = self.steps = 0
         # Until it ends, or is interrupted at a step, some rows are at no place.
         self.may_go_on = False
@@ -199,7 +200,7 @@ class Run:
             if not level:
                 held = [each.take((each.tile == self.costs.sizes).all(axis=1)) for each in held]
             elif max(self.costs.architecture.fanout(level - 1)) == 1:
-                held = [mesh_filled(self.costs, each, level - 1) for each in held]
+                held = [self._mesh_filled(each, level - 1) for each in held]
             rows = self._kept((level, "stores"), held, Outside(level, level))
         return rows
 
@@ -241,19 +242,15 @@ class Run:
         check_time()
         self.examined += len(rows)
         self.steps += 1
-        self.advanced(self.examined + STEP * self.steps)
         if self.examined > self.most_examined or len(rows) > MOST_GROWN * self.room:
             rows = self._lowered(key, rows)
         if first:
             rows = self.in_hand = self._undominated(key, rows, outside)
-        # Bounds are worked out for rows that have the same left of a mesh.
-        rows = rows.take(np.argsort(self.costs.left(outside, rows.meshes), kind="stable"))
-        looked_at = [
-            self._promising(rows.take(slice(start, start + AT_ONCE)), outside)
-            for start in range(0, max(len(rows), 1), AT_ONCE)
-        ]
-        rows = self.in_hand = joined([promise for promise, _ in looked_at])
-        for each in chain.from_iterable(dropped for _, dropped in looked_at):
+        # A beam leaves looking closely to the ranks of what it keeps.
+        bounds = Bounds(rows, self.aim, outside, closely=self.width is None)
+        rows, dropped = with_bounds(self.ground.shared, bounds)
+        self.in_hand = rows
+        for each in dropped:
             self.places.wait(key, each)
         if compared and not first:
             rows = self._undominated(key, rows, outside)
@@ -273,14 +270,10 @@ class Run:
         margin = None
         if self.margin:
             margin = self.margin * most_energy(self.costs, self.aim, every, outside)
-        kept = undominated(
-            *(self.ground.outer, every, outside),
-            cycles_count=self.costs.work[1] > 0 or self.aim.of_cycles,
-            margin=margin,
-            alike=self.ground.alike,
-        )
-        before = len(every) - len(rows)
-        return rows.take(kept[kept >= before] - before)
+        cycles_count = self.costs.work[1] > 0 or self.aim.of_cycles
+        comparison = Comparison(every, outside, cycles_count, margin, self.ground.alike)
+        kept = new_undominated(self.ground.shared, comparison, len(every) - len(rows))
+        return rows.take(kept)
 
     def _lowered(self, key: Key, rows: InnerMappings) -> InnerMappings:
         """The most promising rows, below a lower target.
@@ -307,17 +300,6 @@ class Run:
         starts = np.searchsorted(counts[order], counts[order])
         return rows.take(np.sort(order[np.arange(len(rows)) - starts < self.width]))
 
-    def _promising(
-        self, rows: InnerMappings, outside: Outside
-    ) -> tuple[InnerMappings, list[InnerMappings]]:
-        """The rows that may lead below the target, and those that may not."""
-        check_time()
-        if not len(rows):
-            return rows, []
-        # A beam leaves that to the ranks of what it keeps.
-        closely = self.width is None
-        return promising(self.ground.spread_ahead, self.aim, rows, outside, closely=closely)
-
     def _recorded(self, rows: InnerMappings) -> InnerMappings:
         self.parents.append(rows.parent)
         self.made.append(rows.move)
@@ -329,7 +311,7 @@ class Run:
         """All ways to spread over the mesh below `level`, dimension by dimension."""
         sides = self.costs.architecture.fanout(level)
         if max(sides) == 1:
-            return charged(self.costs, mesh_filled(self.costs, rows, level), level, self.moves)
+            return charged(self.costs, self._mesh_filled(rows, level), level, self.moves)
         units = level == self.costs.depth - 1
         for number, group in enumerate(self._side_by_side(level)):
             outside, key = Outside(level + 1, level + 1, group.spread), (level, "mesh", number)
@@ -374,11 +356,15 @@ class Run:
 
     def _filled(self, rows: InnerMappings, level: int) -> InnerMappings:
         """The rows when all spatial loops below `level` stand."""
-        rows = mesh_filled(self.costs, rows, level)
+        rows = self._mesh_filled(rows, level)
         networks = self.costs.networks
         if networks and networks.charge_below(level):
             return charged(self.costs, self._recorded(rows), level, self.moves)
         return rows
+
+    def _mesh_filled(self, rows: InnerMappings, level: int) -> InnerMappings:
+        fill_meshes(self.ground.shared, rows, level)
+        return mesh_filled(self.costs, rows, level)
 
     def _side_by_side(self, level: int) -> list[_Group]:
         """A later group stands outside an earlier one. Above compute units any dimension may be
@@ -484,7 +470,7 @@ class Run:
         steps: list[Move] = []
         while row >= 0:
             if made[row] >= 0:
-                steps.append(self.moves.made[int(made[row])])
+                steps.append(self.moves[int(made[row])])
             row = int(parents[row])
         problem = self.ground.mapspace.problem
         levels = []

@@ -7,7 +7,7 @@ tiles. What loops spare is taken off when they are added.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from math import prod
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from solver_mapper.solve.numbering import Numbering
 from solver_mapper.solve.outward.inner import (
     DOUBTFUL,
     Flags,
@@ -97,6 +98,50 @@ class Prices(NamedTuple):
     send: Floats
 
 
+class Mesh(NamedTuple):
+    """The mesh below `level`, so `width` wide, of which a tensor in some state uses so much along X
+    and Y.
+    """
+
+    state: int
+    level: int
+    used: tuple[int, int]
+    width: int
+
+
+class Filled(NamedTuple):
+    """The state of a tensor when a mesh is filled, for one kind of orders of its loops; how many
+    times as many words are sent as was counted, and whether that is certain.
+    """
+
+    state: TileState
+    more: float
+    certain: bool
+
+
+class _Figures:
+    """A figure of states, worked out for those that it is asked of."""
+
+    def __init__(self, figure: Callable[[TileState], Any], states: Numbering[TileState]):
+        self._figure, self._states = figure, states
+        self._values = np.array([figure(states[0])])
+        self._known = np.array([True])
+
+    def of(self, numbers: Ints) -> NDArray[Any]:
+        """The figures of states with these numbers."""
+        if (more := len(self._states) - len(self._known)) > 0:
+            more = max(more, len(self._known))
+            self._known = np.append(self._known, np.zeros(more, dtype=bool))
+            self._values = np.append(
+                self._values, np.zeros((more, *self._values.shape[1:]), self._values.dtype), axis=0
+            )
+        unknown = numbers[~self._known[numbers]]
+        for number in set(unknown.tolist()) if len(unknown) else ():
+            self._values[number] = self._figure(self._states[number])
+            self._known[number] = True
+        return np.asarray(self._values[numbers])
+
+
 class Sliding:
     """One tensor.
 
@@ -126,19 +171,16 @@ class Sliding:
         fill = np.array([*(each.fill for each in levels), 0.0])
         self.worth = fill - self.linking - self.least_charge
         self.rounding = np.array([*(each.fill + ROUNDED * each.send for each in levels), 0.0])
-        self.states: list[TileState] = []
-        self._numbers: dict[TileState, int] = {}
-        self._alike: list[TileState] = []
-        self._kind_numbers: dict[TileState, int] = {}
-        self._kinds: dict[TileState, int] = {}
-        self._meshes: dict[object, int] = {}
-        self.start = self._number(windows.start)
+        self.states = Numbering([windows.start])
+        self._kinds = Numbering([windows.start])
+        self._meshes = Numbering[object]()
         many = [dim for dim, size in enumerate(sizes) if size > 1]
         self.fixed = [dim for dim in many if dim in windows.fixed]
         self.moving = [dim for dim in many if dim in windows.place]
         self.idle = [dim for dim in many if dim not in windows.fixed and dim not in windows.place]
-        self._tables: dict[object, Floats] = {}
-        self._spread, self._filled = cache(self._spread_state), cache(self._filled_state)
+        self._figures: dict[object, _Figures] = {}
+        self._spread = cache(self._spread_state)
+        self._filled: dict[Mesh, list[Filled]] = {}
         self._repeated: dict[tuple[int, int, int], tuple[int, Floats, int]] = {}
 
     def spread(
@@ -155,38 +197,61 @@ class Sliding:
         self, state: int, level: int, dim: int, bound: int, axis: int, beside: int
     ) -> tuple[int, float]:
         after, more = self.windows.spread(self.states[state], level, dim, bound, axis, beside)
-        return self._number(after), more
+        return self.states.number(after), more
+
+    def unfilled(self, rows: InnerMappings, level: int, width: int) -> list[Mesh]:
+        """Meshes below `level` of which it is not known yet what filling them means; those with
+        the same loops, for which much of it is the same, one after the other.
+        """
+
+        def loops(mesh: Mesh) -> tuple[Any, ...]:
+            state = self.states[mesh.state]
+            return mesh.used, state.mesh, state.others
+
+        keys, _ = _unique(rows.states[:, self.column], *rows.meshes.T)
+        meshes = (Mesh(state, level, (x, y), width) for state, x, y in keys)
+        return sorted((each for each in meshes if each not in self._filled), key=loops)
+
+    def filled(self, meshes: Sequence[Mesh]) -> list[list[Filled]]:
+        """What filling each mesh means (`Windows.mesh_filled`)."""
+        return [
+            [
+                Filled(*way)
+                for way in self.windows.mesh_filled(
+                    self.states[each.state], each.level, each.used, each.width
+                )
+            ]
+            for each in meshes
+        ]
+
+    def learn_filled(self, meshes: Sequence[Mesh], found: Sequence[list[Filled]]) -> None:
+        """Take note of that."""
+        self._filled |= zip(meshes, found, strict=True)
 
     def mesh_filled(
         self, rows: InnerMappings, level: int, width: int
     ) -> tuple[Ints, Ints, Floats, Flags]:
         """The rows, one for each kind of orders of the loops of the mesh, when all spatial loops
         below `level` stand; their states, how many times as many words are sent as was counted, and
-        whether that is certain (`Windows.mesh_filled`).
+        whether that is certain.
         """
+        unknown = self.unfilled(rows, level, width)
+        self.learn_filled(unknown, self.filled(unknown))
         keys, kind = _unique(rows.states[:, self.column], *rows.meshes.T)
-        found = [self._filled(state, level, (x, y), width) for state, x, y in keys]
+        found = [self._filled[Mesh(state, level, (x, y), width)] for state, x, y in keys]
         numbers = np.array([len(each) for each in found], dtype=np.int64)
         which = np.repeat(np.arange(len(rows)), numbers[kind])
         nth = np.arange(len(which)) - np.repeat(
             np.cumsum(numbers[kind]) - numbers[kind], numbers[kind]
         )
         place = (np.cumsum(numbers) - numbers)[kind[which]] + nth
-        states, more, certain = (
-            zip(*(way for each in found for way in each), strict=True) if found else ((), (), ())
-        )
+        ways = [way for each in found for way in each]
         return (
             which,
-            np.array(states, dtype=np.int64)[place],
-            np.array(more, dtype=float)[place],
-            np.array(certain, dtype=bool)[place],
+            np.array([self.states.number(way.state) for way in ways], dtype=np.int64)[place],
+            np.array([way.more for way in ways], dtype=float)[place],
+            np.array([way.certain for way in ways], dtype=bool)[place],
         )
-
-    def _filled_state(
-        self, state: int, level: int, used: tuple[int, int], width: int
-    ) -> list[tuple[int, float, bool]]:
-        found = self.windows.mesh_filled(self.states[state], level, used, width)
-        return [(self._number(filled), more, certain) for filled, more, certain in found]
 
     def repeated(self, rows: InnerMappings, dim: int, bound: int, rounds: Floats) -> Less:
         """What a temporal loop changes. `rounds`: of all loops outside it."""
@@ -266,7 +331,7 @@ class Sliding:
                 spared[:, level] = less.fetched, less.sent, saved, charged, first, less.most
                 if less.most > 0 and level < self.depth:
                     doubts |= self._passing_bit(level) if less.most == less.fewest else DOUBTFUL
-            self._repeated[key] = self._number(after), spared, doubts
+            self._repeated[key] = self.states.number(after), spared, doubts
         return self._repeated[key]
 
     def _passing_bit(self, level: int) -> int:
@@ -276,7 +341,9 @@ class Sliding:
     def held(self, rows: InnerMappings, level: int) -> Ints:
         """The states with a further holder."""
         keys, where = _unique(rows.states[:, self.column])
-        found = [self._number(self.windows.held(self.states[state], level)) for (state,) in keys]
+        found = [
+            self.states.number(self.windows.held(self.states[state], level)) for (state,) in keys
+        ]
         return np.array(found, dtype=np.int64)[where]
 
     def placed(self, rows: InnerMappings) -> tuple[Ints, Floats]:
@@ -285,7 +352,7 @@ class Sliding:
         """
         keys, where = _unique(rows.states[:, self.column])
         found = [self.windows.placed(self.states[state]) for (state,) in keys]
-        states = np.array([self._number(state) for state, _ in found], dtype=np.int64)
+        states = np.array([self.states.number(state) for state, _ in found], dtype=np.int64)
         return states[where], np.array([more for _, more in found])[where]
 
     def rounded(self, rows: InnerMappings) -> Ints:
@@ -335,7 +402,7 @@ class Sliding:
 
         def number(state: TileState) -> int:
             key = state.mesh, state.others, state.filled
-            return self._meshes.setdefault(key, len(self._meshes))
+            return self._meshes.number(key)
 
         return self._by_state(rows, "meshes", number)
 
@@ -449,7 +516,7 @@ class Sliding:
         self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
     ) -> NDArray[Any]:
         """The figure of each row's state."""
-        return np.asarray(self._table(name, figure, self.states)[rows.states[:, self.column]])
+        return self._of(name, figure, self.states, rows.states[:, self.column])
 
     def _by_chains(
         self, rows: InnerMappings, name: object, figure: Callable[[TileState], Any]
@@ -457,20 +524,19 @@ class Sliding:
         """The same of a figure that does not depend on the loops of a mesh that is being filled: of
         many states it is worked out once.
         """
-        table = self._table(name, figure, self._alike)
-        kinds = self._table("kind", self._kinds.__getitem__, self.states)
-        return np.asarray(table[kinds[rows.states[:, self.column]]])
+        kinds = self._by_state(rows, "kind", self._kind)
+        return self._of(name, figure, self._kinds, kinds)
 
-    def _table(
-        self, name: object, figure: Callable[[TileState], Any], states: list[TileState]
+    def _of(
+        self,
+        name: object,
+        figure: Callable[[TileState], Any],
+        states: Numbering[TileState],
+        numbers: Ints,
     ) -> NDArray[Any]:
-        """The figure of each state, in a table that grows as the states do."""
-        known = self._tables.get(name)
-        if known is None or len(known) < len(states):
-            new = states[0 if known is None else len(known) :]
-            more = np.array([figure(state) for state in new])
-            known = self._tables[name] = more if known is None else np.concatenate([known, more])
-        return known
+        if name not in self._figures:
+            self._figures[name] = _Figures(figure, states)
+        return self._figures[name].of(numbers)
 
     def prices(self, rows: InnerMappings) -> Prices:
         """The prices of each row's chains."""
@@ -498,16 +564,9 @@ class Sliding:
             table[:, chain.level] = each
         return table
 
-    def _number(self, state: TileState) -> int:
-        if state not in self._numbers:
-            self._numbers[state] = len(self.states)
-            self.states.append(state)
-            alike = state._replace(mesh=(), others=(), beside=False)
-            if alike not in self._kind_numbers:
-                self._kind_numbers[alike] = len(self._alike)
-                self._alike.append(alike)
-            self._kinds[state] = self._kind_numbers[alike]
-        return self._numbers[state]
+    def _kind(self, state: TileState) -> int:
+        """The same number for states that differ in the loops of a mesh alone."""
+        return self._kinds.number(state._replace(mesh=(), others=(), beside=False))
 
 
 class AtRisk:

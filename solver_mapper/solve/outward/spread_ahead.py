@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, reduce
 from itertools import chain, groupby, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from solver_mapper.core.primes import divisors
+from solver_mapper.solve.numbering import Numbering
 from solver_mapper.solve.outward.ahead import Ahead, GoingOn
 from solver_mapper.solve.outward.aim import Aim, cycles_at, rank
 from solver_mapper.solve.outward.costs import NOISE
@@ -85,6 +86,16 @@ class SpreadAhead:
         self.outer, self.costs = outer, outer.costs
         self._divisors = [np.array(divisors(int(size))) for size in self.costs.sizes]
         self.blocks = cache(self._blocks)
+
+    @property
+    def numberings(self) -> list[Numbering[Any]]:
+        """See `Costs.numberings`."""
+        return self.costs.numberings
+
+    def mentioned(self, part: Any) -> list[Ints]:
+        """See `Tables.mentioned`, of parts of `parts.py`."""
+        found: list[Ints] = part.mentioned(self.costs)
+        return found
 
     def least(self, ahead: Ahead, aim: Aim) -> tuple[Floats, Floats]:
         """The least energy in pJ of whole mappings, apart from that of operations and leakage, and

@@ -1,4 +1,4 @@
-"""The loops of a mesh that is being filled, by number, so that many inner mappings share them."""
+"""The loops of a mesh that is being filled."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
+from solver_mapper.solve.numbering import Numbering
 from solver_mapper.solve.outward.layouts import APART, IDLE, MOST_ORDERS, OTHER, Grid, Placed
 from solver_mapper.solve.outward.mesh_sharing import least_sharing
 
@@ -22,20 +23,8 @@ class Spread(NamedTuple):
     axis: int
 
 
-class Spreads:
-    """The loops of meshes; number 0 has none."""
-
-    def __init__(self) -> None:
-        self.meshes: list[tuple[Spread, ...]] = [()]
-        self._numbers: dict[tuple[Spread, ...], int] = {(): 0}
-
-    def more(self, mesh: int, loop: Spread) -> int:
-        """The number of the loops of a mesh with one more, outside the others."""
-        loops = (*self.meshes[mesh], loop)
-        if loops not in self._numbers:
-            self._numbers[loops] = len(self.meshes)
-            self.meshes.append(loops)
-        return self._numbers[loops]
+Spreads = Numbering[tuple[Spread, ...]]
+"""The loops of meshes, inner to outer; number 0 has none."""
 
 
 def orders(mesh: tuple[Spread, ...], *, first_known: bool) -> Iterator[tuple[Spread, ...]]:

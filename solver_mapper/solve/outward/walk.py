@@ -13,9 +13,10 @@ Timeloop's model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, permutations, product
 from math import inf
 
@@ -33,9 +34,11 @@ from solver_mapper.cost.timeloop.network_energy import networks_below
 from solver_mapper.solve.outward.constraints import ON_LOOPS
 from solver_mapper.solve.outward.costs import FIXED, NOISE, Costs
 from solver_mapper.solve.outward.outer_levels import OuterLevels
+from solver_mapper.solve.outward.parts import OuterTables, tables
 from solver_mapper.solve.outward.run import Ends, Run
 from solver_mapper.solve.outward.spread_ahead import SpreadAhead
 from solver_mapper.solve.outward.twins import trades
+from solver_mapper.solve.pool.pool import Pool
 from solver_mapper.verify.mapspace import EnumeratedMapspace
 
 BEST = 16
@@ -52,19 +55,24 @@ class Walk:
     """One mapspace, for one goal: energy, cycles, or a product of powers of both; within `limits`.
 
     first: whether walks are worth the first turn.
+    shared: the work of its steps, with the processes of a `pool`.
     alike: whether of two inner mappings that agree in all that is known of them one is enough, but
            for what `InnerMappings.doubts` speak of.
 
     Raises: ValueError for another goal, and as `Costs` does.
     """
 
-    def __init__(self, mapspace: EnumeratedMapspace, goal: Goal):
+    def __init__(self, mapspace: EnumeratedMapspace, goal: Goal, pool: Pool | None = None):
         self.mapspace, self.goal = mapspace, goal
         self.limits: tuple[Limit, ...] = ()
         _metrics(goal)
         self.costs = Costs(mapspace)
         self.outer = OuterLevels(self.costs)
         self.spread_ahead = SpreadAhead(self.outer)
+        pool = pool or Pool(1)
+        described = mapspace.architecture, mapspace.problem, mapspace.constraints
+        self.shared = pool.shared(self.spread_ahead, partial(tables, *described))
+        self.outer.make_by(self.shared.later(OuterTables()).result)
         self.latency = latency(mapspace.architecture)
         self.outermost = _outermost(mapspace, self.costs)
         self.trades = trades(mapspace, self.outermost)
@@ -100,7 +108,6 @@ class Walk:
         *,
         examined: float = inf,
         lowest: float = inf,
-        advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """The best mappings by their claims, as far as these are below `target`.
 
@@ -110,13 +117,11 @@ class Walk:
                 more, the target falls, so that fewer go on, which may be as many again; the walk
                 ends early when it would not be above `lowest` any more, or when the clock that
                 runs is over.
-            advanced: is told at each step how much work the walk is so far; it may end the walk by
-                raising `LimitReached`.
 
         Raises: ValueError if tables of outer levels would be too large.
         """
         run = Run(self)
-        ends = run.below(target, most, examined=examined, lowest=lowest, advanced=advanced)
+        ends = run.below(target, most, examined=examined, lowest=lowest)
         return self._ordered(ends)
 
     def further(
@@ -126,7 +131,6 @@ class Walk:
         examined: float = inf,
         lowest: float = inf,
         last: float = inf,
-        advanced: Callable[[int], None] = lambda _: None,
     ) -> Ends:
         """The same, from where the walk before it was, below a lower target: what arrives now.
 
@@ -140,7 +144,7 @@ class Walk:
         # An error loses rows.
         self._last = None
         run.places.forget(last)
-        ends = run.below(target, BEST, examined=examined, lowest=lowest, advanced=advanced)
+        ends = run.below(target, BEST, examined=examined, lowest=lowest)
         if run.may_go_on:
             self._last = run
         return self._ordered(ends)

@@ -23,7 +23,7 @@ def empty(costs: Costs, ways: int = 0) -> InnerMappings:
         sends=np.ones((1, tensors)),
         anew=np.zeros((1, tensors)),
         refund=np.zeros((1, tensors)),
-        states=np.array([[each.start for each in costs.sliding]], dtype=np.int64),
+        states=np.zeros((1, len(costs.sliding)), dtype=np.int64),
         fetched=units.copy(),
         sent=units,
         copies=units.copy(),

@@ -57,7 +57,7 @@ def _units_filled(costs: Costs, rows: InnerMappings, width: int) -> InnerMapping
     """
     draft = Draft(rows)
     known, where = np.unique(rows.arranged, return_inverse=True)
-    meshes = [costs.spreads.meshes[int(mesh)] for mesh in known]
+    meshes = [costs.spreads[int(mesh)] for mesh in known]
     for n, tensor in enumerate(costs.tensors):
         if not tensor.ranks:
             _share_units(costs, draft, n, _asked_anew(costs, n, meshes, width)[where.reshape(-1)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from solver_mapper.solve.numbering import Numbering
+
 
 class Move(NamedTuple):
     """What is added at a level: a loop over `dim` along `axis` ("" for a temporal one), or, with
@@ -18,16 +20,5 @@ class Move(NamedTuple):
     order: tuple[tuple[int, int], ...] = ()
 
 
-class Moves:
-    """All moves that were made, by number."""
-
-    def __init__(self) -> None:
-        self.made: list[Move] = []
-        self._numbers: dict[Move, int] = {}
-
-    def number(self, move: Move) -> int:
-        """The number of a move."""
-        if move not in self._numbers:
-            self._numbers[move] = len(self.made)
-            self.made.append(move)
-        return self._numbers[move]
+Moves = Numbering[Move]
+"""All moves that were made."""

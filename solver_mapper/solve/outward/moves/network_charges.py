@@ -128,7 +128,7 @@ def _apart(costs: Costs, rows: InnerMappings) -> Floats:
         known, where = np.unique(rows.arranged, return_inverse=True)
         bounds = np.ones((len(known), tile.shape[1]), dtype=np.int64)
         for mesh, number in enumerate(known.tolist()):
-            for each in costs.spreads.meshes[number]:
+            for each in costs.spreads[number]:
                 bounds[mesh, each.dim] *= each.bound
         inner = tile // bounds[where.reshape(-1)]
         for n in strided:

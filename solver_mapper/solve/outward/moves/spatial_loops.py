@@ -45,7 +45,7 @@ def _arrange(costs: Costs, draft: Draft, level: int, loop: Spread) -> None:
     units = level == costs.depth - 1
     if units or (costs.networks and costs.networks.charge_below(level)):
         known, where = np.unique(draft.rows.arranged, return_inverse=True)
-        numbers = [costs.spreads.more(int(mesh), loop) for mesh in known]
+        numbers = [costs.spreads.number((*costs.spreads[int(mesh)], loop)) for mesh in known]
         draft.arranged[:] = np.array(numbers, dtype=np.int64)[where.reshape(-1)]
 
 
