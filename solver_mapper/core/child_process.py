@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import select
+import selectors
 import subprocess
 import sys
 import threading
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 
 PERIOD = 1.0
-"""Seconds that a process has to end after it closed its output; and to take a part of a message."""
+"""Seconds that a process has to end after it closed its output."""
 
 
 BARE = f"""
@@ -73,20 +73,25 @@ class ChildProcess:
         """The number of the process."""
         return self._process.pid
 
-    def send(self, message: object, waiting: Callable[[], None] = lambda: None) -> None:
-        """A message to a process that is gone is lost. `waiting` is called now and then as long as
-        the process does not take the message; if that raises an error it may take no others.
+    def send(self, message: object, patience: float | None = None) -> bool:
+        """Whether the process has taken the message, as far as that is known; one that is gone does
+        not. Nor does one that takes nothing for so many seconds; it may take no others then.
         """
         assert self._process.stdin is not None
         data = memoryview(pickle.dumps(message, pickle.HIGHEST_PROTOCOL))
-        with self._sending, contextlib.suppress(OSError, ValueError):  # closed, or it is gone
+        with (
+            self._sending,
+            contextlib.suppress(OSError, ValueError),  # closed, or it is gone
+            selectors.DefaultSelector() as room,
+        ):
             out = self._process.stdin.fileno()
+            room.register(out, selectors.EVENT_WRITE)
             while data:
-                _, room, _ = select.select([], [out], [], PERIOD)
-                if room:
-                    data = data[os.write(out, data) :]
-                else:
-                    waiting()
+                if not room.select(patience):
+                    return False
+                data = data[os.write(out, data) :]
+            return True
+        return False
 
     def end(self) -> int:
         """End the process; its exit code, or minus the signal that ended it."""
@@ -101,7 +106,8 @@ class ChildProcess:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        with contextlib.suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
+        # Whatever ends this, also want of memory: the process is of no use any more.
+        with contextlib.suppress(Exception):
             while True:
                 self._receive(pickle.load(self._process.stdout))
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -5,6 +5,7 @@ happens to these, and the same again each time.
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -20,16 +21,20 @@ import numpy as np
 import pytest
 
 import solver_mapper as sm
+from solver_mapper.core import child_process
 from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.clock import Clock
+from solver_mapper.core.objective import parse_objective
 from solver_mapper.core.problem import Problem
 from solver_mapper.core.spec import Spec
 from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.solve import session
 from solver_mapper.solve.numbering import Numbering
-from solver_mapper.solve.outward import parts
+from solver_mapper.solve.outward import outer_levels, parts
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.pool import pool
 from solver_mapper.solve.pool.messages import Part
+from solver_mapper.verify.mapspace import EnumeratedMapspace
 from tests.campaigns import in_campaigns
 from tests.strategies import tensor
 
@@ -147,6 +152,11 @@ def idle(made: pool.Pool) -> int:
     return sum(helper.idle for helper in made._helpers or ())
 
 
+def idle_or_busy(shared: pool.Shared[Words]) -> int:
+    """How many processes may yet do something."""
+    return sum(not helper._lost for helper in shared._pool._helpers or ())
+
+
 def wait_until(ready: Callable[[], bool]) -> None:
     """Wait until processes have got somewhere."""
     end = time.monotonic() + 60
@@ -260,16 +270,78 @@ def test_a_process_that_dies_changes_nothing(
 
 
 @pytest.mark.parametrize("word", ["two", "a" * 1_000_000])
-def test_a_process_that_stands_still_does_not_hold_up_the_end_of_the_time(
-    word: str, shared: pool.Shared[Words], started: list[int]
+def test_a_process_that_stands_still_changes_nothing(
+    word: str,
+    shared: pool.Shared[Words],
+    started: list[int],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Nor if it does not take a message."""
     for process in started:
         os.kill(process, signal.SIGSTOP)
-    number, begun = shared.tables.numbering.number(word), time.monotonic()
-    with running(Clock(0.5)), pytest.raises(TimeUp):
-        shared.results([Joined((number,))] * 6)
-    assert time.monotonic() - begun < 5.0
+    monkeypatch.setattr(pool, "PATIENCE", 0.3)
+    number = shared.tables.numbering.number(word)
+    assert shared.results([Joined((number,))] * 6) == [(word, os.getpid())] * 6
+    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    assert shared.results([Joined((number,))] * 6) == [(word, os.getpid())] * 6
+
+
+def test_time_ends_while_the_search_waits(
+    shared: pool.Shared[Words], started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for process in started:
+        os.kill(process, signal.SIGSTOP)
+    monkeypatch.setattr(pool, "PATIENCE", 60.0)
+    with running(Clock(0.3)), pytest.raises(TimeUp):
+        shared.results([Joined((0,))] * 6)
+
+
+def test_want_of_memory_for_a_result_changes_nothing(
+    shared: pool.Shared[Words], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(child_process.pickle, "load", load)
+    for _ in range(2):
+        found = shared.results([Joined((0,), seconds=0.02)] * 12)
+        assert [word for word, _ in found] == ["one"] * 12
+    wait_until(lambda: not idle_or_busy(shared))
+
+
+def test_processes_take_part_where_many_files_are_open(started: list[int]) -> None:
+    """`select` takes no numbers of files above 1,023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 2_000:
+        pytest.skip("so many files may not be open here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2_000), hard))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1_100)]
+    try:
+        made = pool.Pool(2)
+        made.start()
+        wait_until(lambda: idle(made) == 1)
+        later = made.shared(Words(), Words).later(Joined((0,)))
+        assert later.result()[1] == started[0]
+        made.close()
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_no_process_makes_tables_that_are_too_large(
+    started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+    monkeypatch.setattr(outer_levels, "MOST_FIGURES", 40)
+    monkeypatch.setattr(pool.Pool, "begin", lambda _, job: begun.append(job.parts[0]))
+    made = pool.Pool(2)
+    architecture, problem = windowed().need_architecture(), windowed().need_problem()
+    mapspace = EnumeratedMapspace(architecture, problem, windowed().constraints)
+    Walk(mapspace, parse_objective("energy").goals[0], made)
+    assert not begun
+    with pytest.raises(ValueError, match="too many tiles"):
+        parts.tables(architecture, problem, mapspace.constraints)
 
 
 @pytest.mark.parametrize("error", [OSError, MemoryError])
@@ -298,7 +370,8 @@ def test_no_process_goes_without_a_core(
 ELSEWHERE = """
 import multiprocessing, os
 from solver_mapper.solve import session
-from solver_mapper.solve.outward import parts
+from solver_mapper.solve.outward import outer_levels, parts
+from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.pool import pool
 from tests.solve.test_pool import windowed
 import solver_mapper as sm

@@ -125,6 +125,7 @@ class OuterLevels:
     def make(self) -> LevelTables:
         """The tables of all levels."""
         if not self._tables:
+            self._require_room()
             tables: LevelTables = []
             for level in range(self.costs.depth):
                 tables.append(self._of_level(level, tables))
@@ -132,9 +133,8 @@ class OuterLevels:
         return self._tables
 
     def make_by(self, making: Callable[[], LevelTables]) -> None:
-        """Have somebody else make the tables, if there is room for them."""
-        if self._fit:
-            self._making = making
+        """Have somebody else make the tables."""
+        self._making = making
 
     @property
     def figures(self) -> int:
@@ -183,16 +183,19 @@ class OuterLevels:
 
     def _of(self, level: int) -> dict[Dims, Floats]:
         if not self._tables:
-            if not self._fit:
-                raise ValueError("there are too many tiles and suppliers")
+            self._require_room()
             self._tables = self._making()
         return self._tables[level]
 
     @property
-    def _fit(self) -> bool:
+    def fit(self) -> bool:
         """Whether there is room for all tables."""
         most = max(prod(self._choices(level)) for level in range(self.costs.depth))
         return most * len(self.lattice) <= MOST_FIGURES
+
+    def _require_room(self) -> None:
+        if not self.fit:
+            raise ValueError("there are too many tiles and suppliers")
 
     @cached_property
     def _precision(self) -> type[np.floating[Any]]:

@@ -72,7 +72,8 @@ class Walk:
         pool = pool or Pool(1)
         described = mapspace.architecture, mapspace.problem, mapspace.constraints
         self.shared = pool.shared(self.spread_ahead, partial(tables, *described))
-        self.outer.make_by(self.shared.later(OuterTables()).result)
+        if self.outer.fit:
+            self.outer.make_by(self.shared.later(OuterTables()).result)
         self.latency = latency(mapspace.architecture)
         self.outermost = _outermost(mapspace, self.costs)
         self.trades = trades(mapspace, self.outermost)

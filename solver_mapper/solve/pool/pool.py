@@ -2,7 +2,7 @@
 
 The search cuts its work into parts, however many processes there are, and goes on with the results
 in the order of the parts. So answers do not depend on the number of processes, nor on their speed,
-nor on whether one of them dies: the search then does what that one had been given.
+nor on whether one of them dies or stands still: the search then does what that one had been given.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from solver_mapper.solve.pool.messages import Part, Prepare, Result, Tables, Tas
 SERVE = "solver_mapper.solve.pool.process:main"
 PERIOD = 0.1
 """Seconds between looks at the clock while the search waits for a result."""
+PATIENCE = 3.0
+"""Seconds without news after which the search does itself what a process has begun with."""
 AT_ONCE = 4
 """A process gets its whole share of so many parts for each worker, of more half of it at first."""
 
@@ -42,9 +44,9 @@ class _Job:
         self.left = deque(range(len(parts)))
 
     @property
-    def done(self) -> bool:
-        """Whether all results are there."""
-        return len(self.results) == len(self.parts)
+    def missing(self) -> list[int]:
+        """The parts without a result."""
+        return [part for part in range(len(self.parts)) if part not in self.results]
 
 
 class _Helper:
@@ -54,7 +56,7 @@ class _Helper:
     """
 
     def __init__(self, receive: Callable[[_Helper, object], None]):
-        self._messages = 1
+        self._messages, self._lost = 1, False
         self._known: dict[int, list[set[int]]] = {}
         self._job: _Job | None = None
         self._share: list[int] = []
@@ -66,47 +68,49 @@ class _Helper:
 
     @property
     def idle(self) -> bool:
-        """Whether it has nothing to do."""
-        return not self._messages
+        """Whether it has nothing to do, but might."""
+        return not self._messages and not self._lost
 
     def help(self, job: _Job, number: int) -> None:
-        """Have it do so many parts, once it has made the tables.
-
-        Raises: TimeUp if the clock that runs is over.
-        """
+        """Have it do so many parts, once it has made the tables."""
         shared = job.shared
         self.prepare(shared)
-        if number:
+        if number and not self._lost:
             self._job, self._share = job, [job.left.pop() for _ in range(number)]
             parts = [job.parts[part] for part in self._share]
             self._send(Task(shared.number, parts, self._met(shared, parts)))
 
     def hear(self, message: object) -> None:
         """Take note of a message, of which None is the last one."""
-        self._messages -= 1
         if not isinstance(message, Result):
-            self._messages = -1
-        if self._job is None or self._messages > 0:
+            self._lose()
             return
-        if isinstance(message, Result):
+        self._messages -= 1
+        if self._job is not None and not self._messages:
             self._job.results |= zip(self._share, message.values, strict=True)
-        else:
-            self._job.left.extend(self._share)
-        self._job = None
+            self._job = None
 
     def knows(self, shared: Shared[Any]) -> bool:
         """Whether it has these tables, or makes them."""
         return shared.number in self._known
 
     def prepare(self, shared: Shared[Any]) -> None:
-        """Have it make tables, unless it has them. Raises: see `help`."""
+        """Have it make tables, unless it has them."""
         if not self.knows(shared):
             self._known[shared.number] = [set() for _ in shared.tables.numberings]
             self._send(Prepare(shared.number, shared.make))
 
     def _send(self, message: Prepare | Task) -> None:
         self._messages += 1
-        self._process.send(message, check_time)
+        if not self._process.send(message, PATIENCE):
+            self._lose()
+
+    def _lose(self) -> None:
+        """It does nothing any more: give back what it had to do."""
+        self._lost = True
+        if self._job is not None:
+            self._job.left.extend(self._share)
+            self._job = None
 
     def _met(self, shared: Shared[Any], parts: Sequence[Part]) -> list[dict[int, Any]]:
         """What parts refer to and the process does not know yet."""
@@ -141,9 +145,10 @@ class Pool:
 
     def close(self) -> None:
         """End the processes."""
-        for helper in self._helpers or ():
+        with self._lock:
+            helpers, self._helpers, self._begun = self._helpers or [], [], []
+        for helper in helpers:
             helper.end()
-        self._helpers = []
 
     def shared(self, tables: T, make: Callable[[], T]) -> Shared[T]:
         """Work on tables. `make`, which can be pickled, makes them anew in another process."""
@@ -160,19 +165,25 @@ class Pool:
 
         Raises: TimeUp if the clock that runs is over; and what a part raises.
         """
-        while not job.done:
+        waited = 0.0
+        while missing := job.missing:
             check_time()
             self._help(job)
             with self._lock:
                 part = job.left.popleft() if job.left else None
-            if part is None:
-                with suppress(Empty):
+            if part is None and waited < PATIENCE:
+                try:
                     self._news.get(timeout=PERIOD)
+                    waited = 0.0
+                except Empty:
+                    waited += PERIOD
                 continue
             try:
-                job.results[part] = job.parts[part](job.shared.tables)
+                mine = missing[0] if part is None else part
+                job.results[mine] = job.parts[mine](job.shared.tables)
             except BaseException:
-                job.left.appendleft(part)
+                if part is not None:
+                    job.left.appendleft(part)
                 raise
         return [job.results[part] for part in range(len(job.parts))]
 
