@@ -27,6 +27,7 @@ import sys, types
 package = sys.modules["solver_mapper"] = types.ModuleType("solver_mapper")
 package.__path__ = [{str(Path(__file__).parents[1])!r}]
 """
+"""Makes the package known without importing all that it offers."""
 
 
 class ChildProcess:

@@ -4,7 +4,6 @@ one finds, however little effort each call has.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from functools import cache, partial
 from itertools import product
 from math import inf, prod
@@ -14,10 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from solver_mapper import solve
-from solver_mapper.core.architecture import AccessEnergy, Architecture, Arithmetic, Buffer
 from solver_mapper.core.objective import parse_objective
-from solver_mapper.core.problem import Problem
-from solver_mapper.core.spec import Spec
 from solver_mapper.solve import prepare
 from solver_mapper.solve.cpsat.turns import LONGER, RUNS, TURNS, Turns, Walks
 from solver_mapper.solve.outward import deepening
@@ -29,7 +25,7 @@ from solver_mapper.verify.exhaustive import Exhaustive
 from tests.campaigns import in_campaigns
 from tests.instances import PLAIN, instance
 from tests.solve.test_outward import CLOSE, bare
-from tests.strategies import tensor
+from tests.solve.test_pool import windowed
 
 EFFORTS = (1e-3, 1e-2, 1.0)
 MORE = [*range(104, 118), *range(121, 130)]
@@ -154,17 +150,7 @@ def test_a_walk_below_the_incumbent_that_takes_little_more_is_the_next_one():
 
 def test_walks_come_before_the_model_where_compiling_takes_long(monkeypatch):
     """Several levels may hold what they like, and a window slides: no model is compiled."""
-    levels = [
-        Buffer(f"L{number}", 64 >> number if number else None, 1, 1, 1, energy=cost)
-        for number, cost in enumerate(
-            AccessEnergy(*[Fraction(price)] * 3) for price in (100, 20, 5, 1)
-        )
-    ]
-    window = tensor("I", "C", [("P", 1), ("R", 1)])
-    tensors = (tensor("W", "C", "R"), window, tensor("O", "P", read_write=True))
-    problem = Problem("window", ("C", "P", "R"), {"C": 2, "P": 4, "R": 3}, tensors)
-    units = Arithmetic("MAC", 1, 1, 1, energy=Fraction(1))
-    spec = Spec(architecture=Architecture("deep", tuple(levels), units), problem=problem)
+    spec = windowed()
     with monkeypatch.context() as patched:
         patched.setattr(outward_walk, "FREE", 9)
         modelled = solve(spec, "edp")

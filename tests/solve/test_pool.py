@@ -30,7 +30,7 @@ from solver_mapper.core.spec import Spec
 from solver_mapper.deadline import TimeUp, check_time, running
 from solver_mapper.solve import session
 from solver_mapper.solve.numbering import Numbering
-from solver_mapper.solve.outward import outer_levels, parts
+from solver_mapper.solve.outward import outer_levels, parts, sliding
 from solver_mapper.solve.outward.walk import Walk
 from solver_mapper.solve.pool import pool
 from solver_mapper.solve.pool.messages import Part
@@ -423,3 +423,11 @@ def test_long_proofs_are_the_same_for_any_number_of_workers(case: int, objective
         found = solve(workers=workers)
         assert (found.status, found.rank) == ("optimal", alone.rank)
         assert (found.mapping, found.certificate) == (alone.mapping, alone.certificate)
+
+
+def test_figures_keep_fractions_that_come_after_whole_numbers() -> None:
+    states = Numbering([4, 3])
+    figures = sliding._Figures(lambda state: 2 if state == 4 else state / 2, states)  # type: ignore[arg-type]
+    assert figures.of(np.array([0, 0])).tolist() == [2, 2]
+    states.number(1)
+    assert figures.of(np.array([2, 0, 1])).tolist() == [0.5, 2, 1.5]

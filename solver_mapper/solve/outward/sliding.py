@@ -135,10 +135,12 @@ class _Figures:
             self._values = np.append(
                 self._values, np.zeros((more, *self._values.shape[1:]), self._values.dtype), axis=0
             )
-        unknown = numbers[~self._known[numbers]]
-        for number in set(unknown.tolist()) if len(unknown) else ():
-            self._values[number] = self._figure(self._states[number])
-            self._known[number] = True
+        unknown = sorted(set(numbers[~self._known[numbers]].tolist()))
+        if unknown:
+            found = np.array([self._figure(self._states[number]) for number in unknown])
+            # Figures may be whole numbers until one is not.
+            self._values = self._values.astype(np.result_type(self._values, found), copy=False)
+            self._values[unknown], self._known[unknown] = found, True
         return np.asarray(self._values[numbers])
 
 
